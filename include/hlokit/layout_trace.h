@@ -1,0 +1,191 @@
+#ifndef HLOKIT_LAYOUT_TRACE_H_
+#define HLOKIT_LAYOUT_TRACE_H_
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "hlokit/id.h"
+#include "hlokit/module.h"
+
+namespace hlokit {
+
+/// Why a layout was asked for: the rows of layout_trace_rules.def.
+enum class TraceRule : uint8_t {
+#define HLOKIT_TRACE_RULE(id, name, section, reason) id,
+#include "hlokit/layout_trace_rules.def"
+};
+
+struct TraceRuleInfo {
+  std::string_view name;     ///< stable word, for instance "entry-pin"
+  std::string_view section;  ///< of the layout assignment specification, for instance "4.1"
+  std::string_view reason;   ///< completes "this layout was asked for because …"
+};
+const TraceRuleInfo& Info(TraceRule rule);
+
+/// What became of a request: the rows of layout_trace_outcomes.def.
+enum class TraceOutcome : uint8_t {
+#define HLOKIT_TRACE_OUTCOME(id, name, section, text) id,
+#include "hlokit/layout_trace_outcomes.def"
+};
+
+struct TraceOutcomeInfo {
+  std::string_view name;  ///< the word of section 15, for instance "tuple-shaped"
+  std::string_view section;
+  std::string_view text;  ///< "set: …", "refused: …"
+};
+const TraceOutcomeInfo& Info(TraceOutcome outcome);
+
+/// The constraint now holds what was asked for (the outcome is new, rewritten or strengthened).
+constexpr bool TookEffect(TraceOutcome outcome) { return outcome <= TraceOutcome::kStrengthened; }
+/// The request gave the constraint its layout (new or rewritten).
+constexpr bool SetTheLayout(TraceOutcome outcome) { return outcome <= TraceOutcome::kRewritten; }
+
+enum class TraceEventKind : uint8_t {
+  /// A round starts (`round`); target is the round number.
+  kRound,
+  /// One computation starts in this round.
+  kComputation,
+  /// A request on the buffer (target instruction, target_index = pre-order number in its shape);
+  /// payload = LayoutId.
+  kSetBuffer,
+  /// A request on an operand (target instruction, target_index = operand number);
+  /// payload = ShapeId.
+  kSetOperand,
+  /// The parameter number target_index (kResultIndex = the result) of the computation constraint
+  /// got
+  /// the ShapeId `payload`. Followed at once by one kComputationLeaf event per array leaf.
+  kComputationShape,
+  /// Leaf target_index (pre-order) of the event kComputationShape in front of it; payload =
+  /// LayoutId
+  /// or none when unset. Has the parent that explains this leaf.
+  kComputationLeaf,
+  /// The computation constraint was announced, so that its result propagates to the root.
+  kAnnounceResult,
+  /// A constraint was popped from the worklist; `target_kind` says which kind it is, flags and
+  /// priority are those of the moment, parent = the event that gave it its present layout.
+  kPop,
+};
+
+/// What a constraint is about.
+enum class TraceTarget : uint8_t { kBuffer, kOperand, kComputation };
+
+/// Position of an event in the trace.
+using EventId = uint32_t;
+inline constexpr EventId kNoEvent = 0xffffffffu;
+/// target_index of a computation's result.
+inline constexpr uint32_t kResultIndex = 0xffffffffu;
+
+/// One action of the pass. Ids only: 40 bytes, no strings.
+struct TraceEvent {
+  EventId parent = kNoEvent;  ///< event that gave the propagated constraint its present contents
+  uint32_t parent_leaf = 0;   ///< the leaf (pre-order) of the parent's shape that this came from
+  uint32_t target = 0;        ///< InstId value; CompId value for computation events
+  uint32_t target_index = 0;  ///< pre-order number, operand number, parameter number
+  uint32_t payload = 0xffffffffu;   ///< LayoutId or ShapeId that was asked for, see the kinds
+  uint32_t previous = 0xffffffffu;  ///< payload that the constraint had before; none = it was new
+  InstId at;                        ///< the instruction that the rule was applied at
+  CompId computation;               ///< the computation that is being worked on
+  uint16_t round = 0;
+  TraceEventKind kind = TraceEventKind::kRound;
+  TraceRule rule = TraceRule::kNone;
+  TraceOutcome outcome = TraceOutcome::kNew;
+  /// As asked for in requests (after demotion, section 2.4); as it is in pops.
+  bool mandatory : 1 = false;
+  bool dfs : 1 = false;
+  bool announced : 1 = false;  ///< the constraint went to the announcement list
+  TraceTarget target_kind : 2 = TraceTarget::kBuffer;
+  int8_t priority = 0;
+  uint8_t reserved = 0;
+
+  bool IsRequest() const {
+    return kind == TraceEventKind::kSetBuffer || kind == TraceEventKind::kSetOperand;
+  }
+  InstId instruction() const { return InstId(target); }
+  LayoutId layout() const { return LayoutId(payload); }
+  ShapeId shape() const { return ShapeId(payload); }
+};
+static_assert(sizeof(TraceEvent) <= 40);
+
+/// One hop of a cause chain: an event, and the leaf of its shape that the chain is about.
+struct CauseHop {
+  EventId event = kNoEvent;
+  uint32_t leaf = 0;
+};
+
+/// The record of one run of layout assignment. Give it to AssignLayouts in its options; without it
+/// nothing is recorded and nothing is paid.
+class LayoutTrace {
+ public:
+  std::span<const TraceEvent> events() const { return events_; }
+  const TraceEvent& operator[](EventId id) const { return events_[id]; }
+  uint32_t size() const { return static_cast<uint32_t>(events_.size()); }
+  size_t MemoryBytes() const { return events_.capacity() * sizeof(TraceEvent); }
+  void Clear() { events_.clear(); }
+  EventId Add(const TraceEvent& event) {
+    events_.push_back(event);
+    return static_cast<EventId>(events_.size() - 1);
+  }
+  /// The engine marks events after the fact (announced, …).
+  TraceEvent& at(EventId id) { return events_[id]; }
+
+  /// The hop that explains `hop`: why that leaf of that constraint has its layout. Event kNoEvent
+  /// when the demand starts here. A parent of kind kComputationShape is replaced by its leaf.
+  CauseHop Cause(CauseHop hop) const;
+  /// From the hop itself to where the demand starts. Parents always come earlier, so it ends.
+  std::vector<CauseHop> CauseChain(CauseHop hop) const;
+  /// The layout that a hop is about; invalid when it has none.
+  LayoutId LayoutAt(const Module& module, CauseHop hop) const;
+
+ private:
+  std::vector<TraceEvent> events_;
+};
+
+/// One entry of the worklist, as section 15 writes it.
+struct WorklistEntry {
+  TraceTarget target_kind = TraceTarget::kBuffer;
+  uint32_t target = 0;        ///< InstId value, or CompId value of a computation constraint
+  uint32_t target_index = 0;  ///< pre-order number or operand number
+  bool strengthened = false;  ///< announced again only because its flags were strengthened (the *)
+  bool operator==(const WorklistEntry&) const = default;
+};
+
+/// What a constraint holds at some moment of a replay.
+struct ReplayedConstraint {
+  uint32_t payload = 0xffffffffu;
+  bool mandatory = false;
+  bool dfs = false;
+  int8_t priority = 0;
+  EventId layout_event = kNoEvent;  ///< the event that gave it its layout
+};
+
+/// Plays the events of a trace again, one by one, and keeps the worklist as it was in the pass: the
+/// events themselves hold no queue. After Step() consumed a kPop event, the popped entry is out of
+/// the worklist; the requests that follow collect; the announced constraints join the worklist when
+/// the next pop (or the end of the computation) is reached, which is when section 5.1 drains them.
+class WorklistReplay {
+ public:
+  explicit WorklistReplay(const LayoutTrace& trace);
+  ~WorklistReplay();
+  WorklistReplay(WorklistReplay&&) noexcept;
+  /// Consumes the next event. False at the end.
+  bool Step();
+  /// The event that Step() consumed last.
+  EventId current() const { return next_ - 1; }
+  /// The worklist, front first, with everything announced so far drained into it: right after the
+  /// last request that follows a pop this is the last column of the table of section 15.
+  std::vector<WorklistEntry> Worklist() const;
+  /// What the constraint of an entry holds now.
+  ReplayedConstraint Contents(const WorklistEntry& entry) const;
+
+ private:
+  struct State;
+  const LayoutTrace* trace_;
+  EventId next_ = 0;
+  State* state_;
+};
+
+}  // namespace hlokit
+
+#endif  // HLOKIT_LAYOUT_TRACE_H_
