@@ -1,0 +1,110 @@
+#ifndef HLOKIT_REWRITER_H_
+#define HLOKIT_REWRITER_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "hlokit/module.h"
+
+namespace hlokit {
+
+/// One edit that a pass made, for diffs and explanations.
+struct Edit {
+  enum class Kind : uint8_t {
+    kAdded,     ///< `inst` is new
+    kReplaced,  ///< the uses of `inst` read `by` now
+    kRemoved,   ///< `inst` is gone
+    kRelaid,    ///< the layout in the shape of `inst` is another one
+    kChanged,   ///< an operand or an attribute of `inst` is another one
+  };
+  Kind kind;
+  InstId inst;
+  InstId by;
+};
+
+/// Who changed what: one list per pass that ran.
+struct EditLog {
+  struct Group {
+    std::string pass;
+    std::vector<Edit> edits;
+  };
+  std::vector<Group> groups;
+};
+
+/// The edits that passes make, with the rules that hold for all of them: an instruction that replaces
+/// another one inherits what it lacks (metadata, frontend attributes, sharding, control edges), takes
+/// over the name when both have the same opcode, and the replaced one goes together with operands that
+/// nobody else needs. Dead instructions stay in the lists until Finish.
+class Rewriter {
+ public:
+  /// `group` receives the log, null when nobody asks.
+  explicit Rewriter(Module& module, EditLog::Group* group = nullptr);
+  Rewriter(const Rewriter&) = delete;
+  Rewriter& operator=(const Rewriter&) = delete;
+  ~Rewriter() { Finish(); }
+
+  Module& module() { return module_; }
+  bool changed() const { return changed_; }
+
+  /// A new instruction named after its opcode.
+  InstId Add(CompId computation, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
+             std::span<const Attr> attributes = {});
+  InstId AddUnary(Opcode opcode, ShapeId shape, InstId operand,
+                  std::span<const Attr> attributes = {});
+  /// get-tuple-element.
+  InstId AddElement(InstId tuple, uint32_t index, ShapeId shape);
+  void CopyMetadata(InstId from, InstId to);
+
+  /// Replaces all uses of `old` (and the root) by `replacement`, then removes `old`. Returns false and
+  /// does nothing when both carry a sharding and the two differ.
+  bool Replace(InstId old, InstId replacement);
+  /// Replaces the uses only.
+  void ReplaceUses(InstId old, InstId replacement);
+  void SetOperand(InstId inst, uint32_t index, InstId operand);
+  void SetShape(InstId inst, ShapeId shape);
+  void NoteChanged(InstId inst) { Log(Edit::Kind::kChanged, inst); }
+
+  /// No users, not the root, no effect beyond its value, no control edges, and not a parameter of
+  /// the entry computation or of one that others call.
+  bool IsUnused(InstId inst) const;
+  /// Removes one instruction whatever its control edges.
+  void Remove(InstId inst);
+  /// Removes an instruction without users, and then every operand that became unused.
+  void RemoveWithUnusedOperands(InstId inst);
+
+  std::span<const InstId> control_successors(InstId inst) const;
+  bool HasControlEdges(InstId inst) const;
+  /// Predecessors and successors of `from` become those of `to`; `from` has none afterwards.
+  void MoveControlEdges(InstId from, InstId to);
+
+  /// Takes dead instructions out of the lists. Called by the destructor.
+  void Finish();
+
+ private:
+  void Log(Edit::Kind kind, InstId inst, InstId by = {});
+  void SetPredecessors(InstId inst, std::span<const InstId> predecessors);
+  void DropControlEdges(InstId inst);
+  void Inherit(InstId old, InstId replacement);
+
+  Module& module_;
+  EditLog::Group* group_;
+  bool changed_ = false;
+  bool any_dead_ = false;
+  std::unordered_map<uint32_t, std::vector<InstId>> successors_;
+};
+
+/// Does running the instruction do more than computing its value (hlo-text names: send, infeed, rng, …)?
+/// Effects inside called computations count: `effects` comes from ComputationsWithEffects.
+bool HasEffect(const Module& module, InstId inst, std::span<const uint8_t> effects);
+/// The same without looking into called computations.
+bool HasOwnEffect(const Module& module, InstId inst);
+/// By computation number: does it hold, directly or through calls, an instruction with an effect?
+std::vector<uint8_t> ComputationsWithEffects(const Module& module);
+
+}  // namespace hlokit
+
+#endif  // HLOKIT_REWRITER_H_
