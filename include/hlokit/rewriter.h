@@ -68,8 +68,7 @@ class Rewriter {
   void SetShape(InstId inst, ShapeId shape);
   void NoteChanged(InstId inst) { Log(Edit::Kind::kChanged, inst); }
 
-  /// No users, not the root, no effect beyond its value, no control edges, and not a parameter of
-  /// the entry computation or of one that others call.
+  /// No users, not the root, no control edges, no parameter. (Effects are the caller's question.)
   bool IsUnused(InstId inst) const;
   /// Removes one instruction whatever its control edges.
   void Remove(InstId inst);
@@ -95,6 +94,7 @@ class Rewriter {
   bool changed_ = false;
   bool any_dead_ = false;
   std::unordered_map<uint32_t, std::vector<InstId>> successors_;
+  std::vector<uint8_t> effects_;  // by computation, filled on first need
 };
 
 /// Does running the instruction do more than computing its value (hlo-text names: send, infeed, rng, …)?

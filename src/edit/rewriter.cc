@@ -119,6 +119,8 @@ void Rewriter::Remove(InstId inst) {
 }
 
 void Rewriter::RemoveWithUnusedOperands(InstId inst) {
+  if (effects_.empty()) effects_ = ComputationsWithEffects(module_);
+  effects_.resize(module_.computation_count(), 0);
   std::vector<InstId> work = {inst};
   while (!work.empty()) {
     InstId at = work.back();
@@ -128,7 +130,7 @@ void Rewriter::RemoveWithUnusedOperands(InstId inst) {
     std::vector<InstId> operands(all.begin(), all.end());
     Remove(at);
     for (InstId operand : operands) {
-      if (IsUnused(operand) && !HasOwnEffect(module_, operand)) work.push_back(operand);
+      if (IsUnused(operand) && !HasEffect(module_, operand, effects_)) work.push_back(operand);
     }
   }
 }
