@@ -20,6 +20,7 @@
 namespace hlokit {
 
 class Module;
+struct ProtoExtras;
 
 /// The value of a constant or of the `literal` of a custom call. Elements are stored in row-major
 /// logical order whatever the layout, each in StorageBytes(type) bytes, host byte order; complex
@@ -94,6 +95,8 @@ struct ModuleConfig {
   std::string frontend_attributes;    ///< canonical text with braces; empty = none
   std::string origin_recovery_table;  ///< text between the braces; empty = none
   StackFrameIndex stack_frame_index;
+  /// Fields of a proto that have no place in a module; null when it was not read from one.
+  std::shared_ptr<const ProtoExtras> proto_extras;
   bool use_spmd_partitioning() const { return num_partitions != 1; }
 };
 
