@@ -1,0 +1,36 @@
+// Does any text make the reader or the printer crash, hang or eat memory?
+// Invariant: what is read can be printed, what is printed can be read, and the second print is the
+// same as the first.
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "hlokit/printer.h"
+#include "hlokit/reader.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string text(reinterpret_cast<const char*>(data), size);
+  for (bool strict : {false, true}) {
+    hlokit::Result<hlokit::Module> module = hlokit::ReadText(text, {.strict = strict});
+    if (!module) {
+      // Every failure says something, at a place inside the text.
+      if (module.error().diagnostics.empty()) std::abort();
+      continue;
+    }
+    std::string printed = hlokit::PrintModule(*module);
+    hlokit::Result<hlokit::Module> again = hlokit::ReadText(printed, {.strict = strict});
+    if (!again) {
+      std::fprintf(stderr, "what was printed cannot be read:\n%s%s", printed.c_str(),
+                   hlokit::FormatError(again.error()).c_str());
+      std::abort();
+    }
+    std::string printed_again = hlokit::PrintModule(*again);
+    if (printed_again != printed) {
+      std::fprintf(stderr, "first:\n%s\nsecond:\n%s", printed.c_str(), printed_again.c_str());
+      std::abort();
+    }
+  }
+  return 0;
+}
