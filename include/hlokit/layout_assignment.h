@@ -77,30 +77,23 @@ struct LayoutAssignmentReport {
   std::span<const AddedArrayCopy> PartsOf(const AddedCopy& copy) const {
     return std::span(parts).subspan(copy.first_part, copy.part_count);
   }
-  /// Event that gave each buffer its final layout; use FinalDemand. Filled only with a trace.
-  struct BufferDemand {
-    InstId definer;
-    uint32_t index;
-    EventId event;
-  };
-  std::vector<BufferDemand> buffer_demands;  // sorted by definer, index
-  struct OperandDemand {
-    InstId instruction;
-    uint32_t operand;
-    EventId event;
-  };
-  std::vector<OperandDemand> operand_demands;  // sorted by instruction, operand
-  /// Where the value at this part of an output is defined, and the demand that decided its layout
-  /// (event kNoEvent when there is none: no trace, or not an array). Follows tuples and
-  /// get-tuple-elements as the pass does.
+
+  /// Where the value at this part of an output is defined, and the demand that decided its layout.
   struct FinalBuffer {
     InstId definer;
-    uint32_t index = 0;
-    EventId event = kNoEvent;
+    uint32_t index = 0;        ///< pre-order number in the output of `definer`
+    EventId event = kNoEvent;  ///< kNoEvent: not an array, or no trace was recorded
   };
-  FinalBuffer FinalDemand(const Module& module, InstId instruction, uint32_t index) const;
-  /// The demand that decided an operand constraint; kNoEvent when the operand has none.
+  /// Follows tuples and get-tuple-elements as the pass does. Needs a run with a trace; knows only
+  /// instructions that were there before copies were inserted (the definer is invalid otherwise).
+  FinalBuffer FinalDemand(InstId instruction, uint32_t index = 0) const;
+  /// The demand that decided an operand constraint of the last round; kNoEvent when there is none.
   EventId FinalOperandDemand(InstId instruction, uint32_t operand) const;
+
+  // What the two functions above look at: by InstId where its points-to entries and operands begin.
+  std::vector<uint32_t> points_to_begin, points_to, operand_begin;
+  std::vector<FinalBuffer> buffers;
+  std::vector<EventId> operand_events;
 };
 
 /// Gives every instruction its layouts and inserts copies where demands disagree, exactly as XLA's

@@ -50,8 +50,9 @@ enum class TraceEventKind : uint8_t {
   /// A request on the buffer (target instruction, target_index = pre-order number in its shape);
   /// payload = LayoutId.
   kSetBuffer,
-  /// A request on an operand (target instruction, target_index = operand number);
-  /// payload = ShapeId.
+  /// A request on an operand (target instruction, target_index = operand number); payload =
+  /// LayoutId,
+  /// or ShapeId when `payload_is_shape` (tuple operands).
   kSetOperand,
   /// The parameter number target_index (kResultIndex = the result) of the computation constraint
   /// got
@@ -94,10 +95,10 @@ struct TraceEvent {
   /// As asked for in requests (after demotion, section 2.4); as it is in pops.
   bool mandatory : 1 = false;
   bool dfs : 1 = false;
-  bool announced : 1 = false;  ///< the constraint went to the announcement list
+  bool announced : 1 = false;         ///< the constraint went to the announcement list
+  bool payload_is_shape : 1 = false;  ///< payload and previous are ShapeIds, not LayoutIds
   TraceTarget target_kind : 2 = TraceTarget::kBuffer;
-  int8_t priority = 0;
-  uint8_t reserved = 0;
+  int16_t priority = 0;
 
   bool IsRequest() const {
     return kind == TraceEventKind::kSetBuffer || kind == TraceEventKind::kSetOperand;
@@ -127,8 +128,6 @@ class LayoutTrace {
     events_.push_back(event);
     return static_cast<EventId>(events_.size() - 1);
   }
-  /// The engine marks events after the fact (announced, …).
-  TraceEvent& at(EventId id) { return events_[id]; }
 
   /// The hop that explains `hop`: why that leaf of that constraint has its layout. Event kNoEvent
   /// when the demand starts here. A parent of kind kComputationShape is replaced by its leaf.
