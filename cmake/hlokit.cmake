@@ -15,7 +15,7 @@ if(HLOKIT_FUZZ)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12 offers std::expected only to compilers that claim the concepts of C++20 in full.
-  target_compile_options(hlokit_settings INTERFACE -Wno-builtin-macro-redefined -D__cpp_concepts=202002L)
+  target_compile_options(hlokit_settings INTERFACE -Wno-macro-redefined -D__cpp_concepts=202002L)
 endif()
 
 # hlokit_library(NAME SOURCES... DEPS...): a static library of one stage.
