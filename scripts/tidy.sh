@@ -18,7 +18,7 @@ export end checked
 check_one() {
   [ "$(date +%s)" -lt "$end" ] || exit 0
   # libstdc++ 12 shows std::expected to clang only with the concepts macro of C++20 in full.
-  clang-tidy-14 -p build/release --quiet --extra-arg=-D__cpp_concepts=202002L \
+  clang-tidy-14 -p build/release --quiet --extra-arg=-std=c++2b --extra-arg=-D__cpp_concepts=202002L \
     --extra-arg=-Wno-macro-redefined "$1" 2>/dev/null || exit 1
   echo "$1" >>"$checked"
 }
