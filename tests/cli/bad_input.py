@@ -104,6 +104,7 @@ UNREADABLE = {
     "missing attribute": entry("p = f32[2,3] parameter(0)", "ROOT t = f32[3,2] transpose(p)"),
     "attribute twice": entry("p = f32[2,3] parameter(0)", "ROOT t = f32[3,2] transpose(p), dimensions={1,0}, dimensions={1,0}"),
     "size beyond 64 bits": entry("ROOT p = f32[99999999999999999999] parameter(0)"),
+    "element count beyond 64 bits": entry("ROOT p = f32[9223372036854775807,9223372036854775807] parameter(0)"),
     "negative size": entry("ROOT p = f32[-3] parameter(0)"),
     "unknown element type": entry("ROOT p = q17[3] parameter(0)"),
     "layout names a dimension twice": entry("ROOT p = f32[2,3]{0,0} parameter(0)"),
@@ -132,7 +133,6 @@ LEGAL = {
         "ROOT r = f32[2,2] negate(p)"),
     "CRLF line ends": GOOD.replace("\n", "\r\n"),
     "no line break at the end": GOOD.rstrip(),
-    "element count beyond 64 bits": entry("ROOT p = f32[9223372036854775807,9223372036854775807] parameter(0)"),
     "size 0": entry("p = f32[0,3] parameter(0)", "ROOT n = f32[0,3] negate(p)"),
 }
 
