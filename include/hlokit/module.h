@@ -139,6 +139,8 @@ class Instruction {
 class Module {
  public:
   Module();
+  /// An empty module that shares the pools of text and shapes of another one.
+  static Module SharingPools(const Module& other);
 
   ModuleConfig& config() { return config_; }
   const ModuleConfig& config() const { return config_; }
@@ -148,6 +150,12 @@ class Module {
   ShapePool& mutable_shapes() const { return *shapes_; }
   TextArena& text() { return *text_; }
   std::string_view str(StrRef ref) const { return text_->View(ref); }
+  /// The text that the module was read from; source offsets count from its start. Without a mark:
+  /// the first text that the pool adopted.
+  std::string_view source_text() const {
+    return source_.empty() ? text_->FirstAdopted() : text_->View(source_);
+  }
+  void set_source_text(StrRef source) { source_ = source; }
 
   // ---- computations ----
   uint32_t computation_count() const { return static_cast<uint32_t>(computations_.size()); }
@@ -310,6 +318,7 @@ class Module {
   bool Uses(InstId user, InstId used) const;
 
   ModuleConfig config_;
+  StrRef source_;
   std::shared_ptr<ShapePool> shapes_;
   std::shared_ptr<TextArena> text_;
   std::vector<ComputationData> computations_;

@@ -26,6 +26,10 @@ class TextArena {
   /// Takes over a buffer; returns the reference to all of it.
   StrRef Adopt(std::string text);
   StrRef Append(std::string_view text);
+  /// The text that was adopted first; empty when there is none.
+  std::string_view FirstAdopted() const {
+    return adopted_.empty() ? std::string_view() : std::string_view(*adopted_.front());
+  }
   /// Bytes of heap that the arena holds.
   size_t MemoryBytes() const;
 
