@@ -1,7 +1,8 @@
 # Settings that every hlokit target shares.
 add_library(hlokit_settings INTERFACE)
 target_include_directories(hlokit_settings INTERFACE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR})
-target_compile_options(hlokit_settings INTERFACE -Wall -Wextra -Wno-missing-field-initializers)
+target_compile_options(hlokit_settings INTERFACE -Wall -Wextra -Wno-missing-field-initializers
+                       $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)  # false alarms of g++ 12 on std::string
 if(HLOKIT_DEVELOPER)
   target_compile_options(hlokit_settings INTERFACE -Werror)
 endif()

@@ -20,6 +20,13 @@ std::span<const TypedId> AsIds(std::span<const uint32_t> values) {
 
 Module::Module() : shapes_(std::make_shared<ShapePool>()), text_(std::make_shared<TextArena>()) {}
 
+Module Module::SharingPools(const Module& other) {
+  Module fresh;
+  fresh.shapes_ = other.shapes_;
+  fresh.text_ = other.text_;
+  return fresh;
+}
+
 // ---- computations ----
 
 CompId Module::AddComputation(StrRef name) {

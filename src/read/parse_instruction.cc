@@ -1,0 +1,678 @@
+// The right-hand side of an instruction: operands, attributes, what follows from them.
+// hlo-text.md sections 6, 7 and 9.
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+#include "fmt/format.h"
+#include "hlokit/shape_inference.h"
+#include "src/read/parser.h"
+
+namespace hlokit::read {
+namespace {
+
+/// Opcodes with start/done opcodes of their own: no async sugar (section 6.3).
+bool HasOwnAsyncForm(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAllGather:
+    case Opcode::kAllReduce:
+    case Opcode::kCollectivePermute:
+    case Opcode::kCopy:
+    case Opcode::kRecv:
+    case Opcode::kSend:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool TakesResultAccuracy(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCos:
+    case Opcode::kCosh:
+    case Opcode::kErf:
+    case Opcode::kExp:
+    case Opcode::kExpm1:
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLogistic:
+    case Opcode::kRsqrt:
+    case Opcode::kSin:
+    case Opcode::kSinh:
+    case Opcode::kSqrt:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool Parser::ParseRightHandSide(CompId computation, Pending* p) {
+  p->shape_offset = token_.begin;
+  if (LooksLikeShape()) {
+    if (!ParseShape(&p->shape)) return false;
+    p->shape = FillLayouts(p->shape);
+  }
+  return ParseOpcode(p) && ParseArguments(computation, p) && ParseAttributes(computation, p) &&
+         CheckAndFill(computation, p);
+}
+
+bool Parser::ParseOpcode(Pending* p) {
+  p->opcode_offset = token_.begin;
+  // `select`, `tuple` and others are plain words; `while(` too.
+  if (!Is(Tok::kIdentifier) && !Is(Tok::kKeyword) && !(Is(Tok::kType) && !options_.strict)) {
+    return FailExpected("an opcode");
+  }
+  p->opcode_text = TokenText();
+  p->opcode = OpcodeFromText(p->opcode_text);
+  if (p->opcode == Opcode::kUnknown) {
+    constexpr std::pair<std::string_view, int> kForms[] = {{"-start", 1}, {"-update", 2}, {"-done", 3}};
+    for (const auto& [suffix, form] : kForms) {
+      if (!p->opcode_text.ends_with(suffix)) continue;
+      Opcode wrapped = OpcodeFromText(p->opcode_text.substr(0, p->opcode_text.size() - suffix.size()));
+      if (wrapped == Opcode::kUnknown || HasOwnAsyncForm(wrapped)) break;
+      p->async_form = form;
+      p->wrapped = wrapped;
+      p->opcode = form == 1 ? Opcode::kAsyncStart : form == 2 ? Opcode::kAsyncUpdate : Opcode::kAsyncDone;
+    }
+  }
+  if (p->opcode == Opcode::kUnknown) {
+    if (options_.strict || !Is(Tok::kIdentifier) || lexer_.text()[token_.end] != '(') {
+      return FailHere(DiagId::kUnknownOpcodeRead, fmt::format("unknown opcode '{}'", p->opcode_text));
+    }
+    if (warned_.insert(std::string(p->opcode_text)).second) {
+      Warn(DiagId::kUnknownOpcodeRead, token_.begin,
+           fmt::format("unknown opcode '{}' is kept as it is", p->opcode_text),
+           "its layouts are treated like those of a custom call; --strict makes this an error");
+    }
+    p->attrs.push_back(Attr::Text(AttrKind::kUnknownOpcode, SourceRef(token_.begin, token_.end)));
+  }
+  Next();
+  return true;
+}
+
+bool Parser::ParseArguments(CompId computation, Pending* p) {
+  uint32_t open = token_.begin;
+  p->arguments_offset = open;
+  if (!p->shape.valid() && !Info(p->opcode).inferable) {
+    return FailHere(DiagId::kCannotInferShape,
+                    fmt::format("the result type of '{}' cannot be inferred", p->opcode_text),
+                    "write it in front of the opcode");
+  }
+  if (!Expect(Tok::kLeftParen, "'('")) return false;
+  if (p->opcode == Opcode::kParameter) {
+    int64_t number;
+    uint32_t at = token_.begin;
+    if (!ParseInteger(&number, "the parameter number")) return false;
+    if (number < 0) return Fail(DiagId::kBadParameterNumber, at, "a parameter number cannot be negative");
+    p->attrs.push_back(Attr::Integer(AttrKind::kParameterNumber, number));
+    return Expect(Tok::kRightParen, "')'");
+  }
+  if (p->opcode == Opcode::kConstant) {
+    LiteralId literal;
+    if (!ParseLiteral(p->shape, &literal)) return false;
+    p->attrs.push_back({AttrKind::kConstantLiteral, literal.value, 0});
+    return Expect(Tok::kRightParen, "')'");
+  }
+  while (!Is(Tok::kRightParen)) {
+    uint32_t at = token_.begin;
+    if (!ParseOperand(computation, p)) return false;
+    if (!Is(Tok::kRightParen) && !Is(Tok::kComma)) {
+      return Fail(DiagId::kUnexpectedToken, at, "the list of operands does not close behind this operand",
+                  "operands are separated by ',' and end with ')'");
+    }
+    if (Eat(Tok::kComma) && Is(Tok::kRightParen)) return FailExpected("an operand");
+  }
+  Next();
+  int arity = p->opcode == Opcode::kUnknown ? kVariadic : Info(p->opcode).arity;
+  if (arity != kVariadic && static_cast<int>(p->operands.size()) != arity && !p->poisoned) {
+    return Fail(DiagId::kWrongOperandCount, open,
+                fmt::format("'{}' takes {} operand(s), not {}", p->opcode_text, arity, p->operands.size()));
+  }
+  return true;
+}
+
+bool Parser::ParseOperand(CompId computation, Pending* p) {
+  uint32_t begin = token_.begin;
+  ShapeId written;
+  if (LooksLikeShape()) {
+    if (!ParseShape(&written)) return false;
+    if (single_instruction_ && (Is(Tok::kComma) || Is(Tok::kRightParen))) {
+      // A type alone is a parameter named after its number.
+      Pending parameter;
+      int64_t number = static_cast<int64_t>(module_.computation(computation).instructions.size());
+      parameter.name = Keep("_" + std::to_string(number));
+      parameter.name_offset = begin;
+      parameter.opcode = Opcode::kParameter;
+      parameter.shape = FillLayouts(written);
+      parameter.attrs.push_back(Attr::Integer(AttrKind::kParameterNumber, number));
+      p->operands.push_back(Create(computation, parameter));
+      return true;
+    }
+  }
+  bool opcode_like = Is(Tok::kIdentifier) || Is(Tok::kKeyword);
+  if (opcode_like && lexer_.text()[token_.end] == '(') return ParseNested(computation, written, p);
+  if (!IsNameToken()) {
+    return Fail(DiagId::kUnknownName, begin,
+                fmt::format("expected an operand, found '{}'", TokenText().substr(0, 60)));
+  }
+  return ParseOperandName(computation, written, begin, p);
+}
+
+bool Parser::ParseOperandName(CompId computation, ShapeId written, uint32_t begin, Pending* p) {
+  std::string_view name = WordText();
+  InstId id = scopes_[depth_].Find(name, module_);
+  if (!id.valid()) {
+    if (single_instruction_ && written.valid() && depth_ == 0) {
+      Pending parameter;
+      parameter.name = SourceRef(token_.text_begin, token_.text_end);
+      parameter.name_offset = begin;
+      parameter.opcode = Opcode::kParameter;
+      parameter.shape = FillLayouts(written);
+      parameter.attrs.push_back(Attr::Integer(
+          AttrKind::kParameterNumber, module_.computation(computation).instructions.size()));
+      id = Create(computation, parameter);
+      scopes_[depth_].Insert(name, id, module_);
+    } else if (poisoned_.count(name) != 0) {
+      // Its own line has an error already.
+      p->poisoned = true;
+      Next();
+      while (Eat(Tok::kHash)) Next();
+      return true;
+    } else {
+      return Fail(DiagId::kUnknownName, begin,
+                  fmt::format("no instruction '{}' is defined before this line in the computation", name),
+                  "HLO text defines every value before it is used");
+    }
+  }
+  Next();
+  if (Is(Tok::kHash) && !ParseTupleAccess(computation, &id, name, begin)) return false;
+  if (written.valid() && module_.shapes()[written].bare != module_.shapes()[module_.shape(id)].bare) {
+    return Fail(DiagId::kOperandShapeMismatch, begin,
+                fmt::format("the operand '{}' is {}, not {}", name,
+                            module_.shapes().Text(module_.shape(id), false),
+                            module_.shapes().Text(written, false)));
+  }
+  p->operands.push_back(id);
+  return true;
+}
+
+bool Parser::ParseTupleAccess(CompId computation, InstId* id, std::string_view name, uint32_t begin) {
+  // name#1#0: get-tuple-element instructions named name_1, name_1_0, made at their first use.
+  std::string access(name);
+  while (Eat(Tok::kHash)) {
+    int64_t index;
+    if (!ParseInteger(&index, "a tuple index")) return false;
+    ShapeId tuple = module_.shape(*id);
+    if (!module_.shapes().IsTuple(tuple) || index < 0 || index >= module_.shapes().element_count(tuple)) {
+      return Fail(DiagId::kOperandShapeMismatch, begin,
+                  fmt::format("'{}' is {}: it has no element {}", access, module_.shapes().Text(tuple, false), index));
+    }
+    access += "_" + std::to_string(index);
+    InstId known = scopes_[depth_].Find(access, module_);
+    if (known.valid()) {
+      *id = known;
+      continue;
+    }
+    Pending element;
+    element.name = Keep(access);
+    element.name_offset = begin;
+    element.opcode = Opcode::kGetTupleElement;
+    element.shape = module_.shapes().element(tuple, static_cast<uint32_t>(index));
+    element.operands = {*id};
+    element.attrs.push_back(Attr::Integer(AttrKind::kIndex, index));
+    *id = Create(computation, element);
+    scopes_[depth_].Insert(module_.str(element.name), *id, module_);
+  }
+  return true;
+}
+
+bool Parser::ParseNested(CompId computation, ShapeId shape, Pending* p) {
+  uint32_t begin = token_.begin;
+  size_t errors = diagnostics_.size();
+  if (++nesting_ > kMaxNestedOperands) {
+    --nesting_;
+    return FailHere(DiagId::kTooDeep, "operands nest too deep");
+  }
+  std::unique_ptr<Pending> nested = std::make_unique<Pending>();
+  nested->shape = shape.valid() ? FillLayouts(shape) : shape;
+  nested->name_offset = begin;
+  bool ok = ParseOpcode(nested.get()) && ParseArguments(computation, nested.get());
+  nested->after_arguments = nested->attributes_offset = token_.begin;
+  ok = ok && CheckAndFill(computation, nested.get());
+  --nesting_;
+  if (!ok) {
+    if (diagnostics_.size() > errors && diagnostics_[errors].id != DiagId::kTooDeep) {
+      diagnostics_.insert(diagnostics_.begin() + errors,
+                          MakeDiagnostic(DiagId::kUnknownName, begin,
+                                         "this operand is neither a known instruction nor a complete nested one",
+                                         "nested instructions cannot have attributes: give them a line of their own"));
+    }
+    return false;
+  }
+  if (nested->poisoned) {
+    p->poisoned = true;
+    return true;
+  }
+  std::string root = std::string(nested->opcode_text) + ".anon";
+  uint32_t& next = anonymous_names_[depth_][root];
+  std::string name = next == 0 ? root : root + "." + std::to_string(next);
+  while (scopes_[depth_].Find(name, module_).valid()) name = root + "." + std::to_string(++next);
+  ++next;
+  nested->name = Keep(name);
+  InstId id = Create(computation, *nested);
+  scopes_[depth_].Insert(module_.str(nested->name), id, module_);
+  p->operands.push_back(id);
+  return true;
+}
+
+// ---- attributes ----
+
+Attr* Parser::FindPending(Pending* p, AttrKind kind) {
+  for (Attr& attr : p->attrs) {
+    if (attr.kind == kind) return &attr;
+  }
+  return nullptr;
+}
+
+bool Parser::SpecsFor(const Pending& p, std::string_view name, AttrKind* kind) {
+  Opcode opcode = p.async_form == 1 ? p.wrapped : p.opcode;
+  for (const AttrSpec& spec : OpcodeAttributes(opcode)) {
+    if (Info(spec.kind).text == name) {
+      *kind = spec.kind;
+      return true;
+    }
+  }
+  if (p.async_form != 0 && name == "async_execution_thread") {
+    *kind = AttrKind::kAsyncExecutionThread;
+    return true;
+  }
+  if (name == "result_accuracy") {
+    *kind = AttrKind::kResultAccuracy;
+    return TakesResultAccuracy(opcode);
+  }
+  for (AttrKind common : CommonAttributes()) {
+    if (Info(common).text == name) {
+      *kind = common;
+      return true;
+    }
+  }
+  if (name == "parameter_replication") {
+    *kind = AttrKind::kParameterReplication;
+    return true;
+  }
+  return false;
+}
+
+std::string Parser::AllowedAttributes(const Pending& p) {
+  std::vector<std::string_view> names;
+  Opcode opcode = p.async_form == 1 ? p.wrapped : p.opcode;
+  for (const AttrSpec& spec : OpcodeAttributes(opcode)) names.push_back(Info(spec.kind).text);
+  for (AttrKind common : CommonAttributes()) {
+    if (common != AttrKind::kResultAccuracy || TakesResultAccuracy(opcode)) names.push_back(Info(common).text);
+  }
+  std::sort(names.begin(), names.end());
+  std::string out;
+  for (std::string_view name : names) {
+    if (!out.empty()) out += ", ";
+    out += name;
+  }
+  return out;
+}
+
+bool Parser::ParseAttributes(CompId computation, Pending* p) {
+  std::vector<std::string_view>& seen = seen_attributes_;
+  size_t first = seen.size();
+  bool ok = true;
+  p->after_arguments = token_.begin;
+  p->attributes_offset = Is(Tok::kComma) ? lexer_.At(token_.end).begin : token_.begin;
+  while (ok && Is(Tok::kComma)) {
+    Next();
+    if (!Is(Tok::kAttributeName)) {
+      ok = FailExpected("an attribute such as dimensions=");
+      break;
+    }
+    std::string_view name = WordText();
+    uint32_t at = token_.begin;
+    if (std::find(seen.begin() + first, seen.end(), name) != seen.end()) {
+      ok = Fail(DiagId::kRepeatedAttribute, at, fmt::format("the attribute '{}' appears twice", name));
+      break;
+    }
+    seen.push_back(name);
+    attribute_offset_ = at;
+    AttrKind kind;
+    if (SpecsFor(*p, name, &kind)) {
+      Next();
+      ok = ParseAttributeValue(computation, kind, p);
+      continue;
+    }
+    if (options_.strict) {
+      ok = Fail(DiagId::kUnknownAttributeRead, at,
+                fmt::format("'{}' takes no attribute '{}'", p->opcode_text, name),
+                "allowed: " + AllowedAttributes(*p));
+      break;
+    }
+    ok = ParseUnknownAttribute(name, at, p);
+  }
+  seen.resize(first);
+  return ok;
+}
+
+bool Parser::ParseUnknownAttribute(std::string_view name, uint32_t name_offset, Pending* p) {
+  if (p->opcode != Opcode::kUnknown && warned_.insert(std::string(name)).second) {
+    Warn(DiagId::kUnknownAttributeRead, name_offset,
+         fmt::format("'{}' takes no attribute '{}'; it is kept as it is", p->opcode_text, name),
+         "--strict makes this an error");
+  }
+  Next();
+  // One value: brackets as a whole, or one token with what hangs on it.
+  uint32_t end = token_.end;
+  int depth = 0;
+  do {
+    if (Is(Tok::kEnd)) return FailExpected("the value of the attribute");
+    if (Is(Tok::kLeftBrace) && depth == 0) {
+      uint32_t close = lexer_.RawBracesEnd(token_.begin);
+      if (close == 0) return FailHere(DiagId::kBadAttributeValue, "the brace never closes");
+      end = close;
+      JumpTo(close);
+    } else {
+      if (Is(Tok::kLeftParen) || Is(Tok::kLeftSquare) || Is(Tok::kLeftBrace)) ++depth;
+      if (Is(Tok::kRightParen) || Is(Tok::kRightSquare) || Is(Tok::kRightBrace)) --depth;
+      end = token_.end;
+      Next();
+    }
+  } while (depth > 0 || Is(Tok::kLeftParen) || Is(Tok::kLeftSquare) || Is(Tok::kLeftBrace) ||
+           Is(Tok::kLessEquals) || Is(Tok::kHash));
+  p->attrs.push_back(Attr::Text(AttrKind::kUnknownAttribute, SourceRef(name_offset, end)));
+  return true;
+}
+
+bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) {
+  AttrType type = Info(kind).type;
+  uint32_t begin = token_.begin;
+  auto push_ints = [&](std::span<const int64_t> values) {
+    p->attrs.push_back(module_.IntsAttribute(kind, values));
+    return true;
+  };
+  auto push_text = [&](bool ok) {
+    if (!ok) return false;
+    if (!scratch_.empty()) {
+      p->attrs.push_back(Attr::Text(kind, KeepCanonical(begin, scratch_)));
+    }
+    return true;
+  };
+  if (IsEnum(type)) {
+    std::string_view word = TokenText();
+    std::span<const std::string_view> names = EnumNames(type);
+    auto same = [&](std::string_view name) {
+      if (!EnumIgnoresCase(type)) return name == word;
+      return std::equal(name.begin(), name.end(), word.begin(), word.end(),
+                        [](char a, char b) { return std::tolower(a) == std::tolower(b); });
+    };
+    size_t index = std::find_if(names.begin(), names.end(), same) - names.begin();
+    bool refused = index == names.size() ||
+                   (kind == AttrKind::kApiVersion && index == 0 && options_.strict) ||
+                   (kind == AttrKind::kTransposeA && index == 0);
+    if (refused) {
+      std::string all;
+      for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
+      return FailHere(DiagId::kBadAttributeValue,
+                      fmt::format("'{}' is no value of {}", word.substr(0, 60), Info(kind).text), "known: " + all);
+    }
+    Next();
+    p->attrs.push_back(Attr::Integer(kind, static_cast<int64_t>(index)));
+    return true;
+  }
+  switch (type) {
+    case AttrType::kInt:
+    case AttrType::kInt32: {
+      int64_t value;
+      if (type == AttrType::kInt ? !ParseInteger(&value) : !ParseInt32(&value)) return false;
+      p->attrs.push_back(Attr::Integer(kind, value));
+      return true;
+    }
+    case AttrType::kBool: {
+      bool value;
+      if (!ParseBool(&value)) return false;
+      p->attrs.push_back(Attr::Integer(kind, value));
+      return true;
+    }
+    case AttrType::kFloat: {
+      double value;
+      if (!ParseFloat(&value)) return false;
+      // Stored as a 32-bit float by everybody who reads it.
+      p->attrs.push_back(Attr::Integer(kind, std::bit_cast<int64_t>(static_cast<double>(static_cast<float>(value)))));
+      return true;
+    }
+    case AttrType::kString: {
+      if (!Is(Tok::kString)) return FailExpected("a string");
+      if (!token_.has_escapes) {
+        p->attrs.push_back(Attr::Text(kind, SourceRef(token_.text_begin, token_.text_end)));
+      } else {
+        Unescape(WordText(), &scratch_);
+        p->attrs.push_back(Attr::Text(kind, Keep(scratch_)));
+      }
+      Next();
+      return true;
+    }
+    case AttrType::kBackendConfig: {
+      StrRef text;
+      if (!ParseBackendConfig(&text)) return false;
+      if (!text.empty()) p->attrs.push_back(Attr::Text(kind, text));
+      return true;
+    }
+    case AttrType::kIntList:
+      return ParseIntList(&ints_) && push_ints(ints_);
+    case AttrType::kBoolList: {
+      std::vector<bool> values;
+      if (!Is(Tok::kLeftBrace)) return FailExpected("'{'");
+      if (!ParseBoolListOrBool(&values)) return false;
+      ints_.assign(values.begin(), values.end());
+      return push_ints(ints_);
+    }
+    case AttrType::kPrecisionList: {
+      ints_.clear();
+      if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+      while (!Is(Tok::kRightBrace)) {
+        if (!ints_.empty() && !Expect(Tok::kComma, "',' or '}'")) return false;
+        std::string word(TokenText());
+        for (char& c : word) c = static_cast<char>(std::tolower(c));
+        std::span<const std::string_view> names = PrecisionNames();
+        size_t index = std::find(names.begin(), names.end(), word) - names.begin();
+        if (index == names.size()) return FailExpected("default, high or highest");
+        ints_.push_back(static_cast<int64_t>(index));
+        Next();
+      }
+      Next();
+      return push_ints(ints_);
+    }
+    case AttrType::kRanges: {
+      ints_.clear();
+      if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+      while (!Is(Tok::kRightBrace)) {
+        if (!ints_.empty() && !Expect(Tok::kComma, "',' or '}'")) return false;
+        int64_t start;
+        int64_t limit;
+        int64_t stride = 1;
+        uint32_t at = token_.begin;
+        if (!Expect(Tok::kLeftSquare, "'['") || !ParseInteger(&start)) return false;
+        if (!Is(Tok::kColon)) {
+          return Fail(DiagId::kBadAttributeValue, at, "a range is [start:limit] or [start:limit:stride]");
+        }
+        Next();
+        if (!ParseInteger(&limit)) return false;
+        if (Eat(Tok::kColon) && !ParseInteger(&stride)) return false;
+        if (!Expect(Tok::kRightSquare, "']'")) return false;
+        ints_.insert(ints_.end(), {start, limit, stride});
+      }
+      Next();
+      return push_ints(ints_);
+    }
+    case AttrType::kPadding: {
+      std::vector<std::vector<int64_t>> pads;
+      if (!ParsePadList(&pads)) return false;
+      ints_.clear();
+      for (std::vector<int64_t>& pad : pads) {
+        pad.resize(3);
+        ints_.insert(ints_.end(), pad.begin(), pad.end());
+      }
+      return push_ints(ints_);
+    }
+    case AttrType::kWindow:
+      return ParseWindow(&ints_) && push_ints(ints_);
+    case AttrType::kAliasing:
+      return ParseAliasing(&ints_) && push_ints(ints_);
+    case AttrType::kComputation: {
+      uint32_t id;
+      bool forward;
+      if (!ParseComputationReference(&id, &forward)) return false;
+      p->attrs.push_back({kind, id, 0});
+      return true;
+    }
+    case AttrType::kComputationList: {
+      std::vector<uint32_t> ids;
+      if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+      while (!Is(Tok::kRightBrace)) {
+        if (!ids.empty() && !Expect(Tok::kComma, "',' or '}'")) return false;
+        bool forward;
+        if (!ParseComputationReference(&ids.emplace_back(), &forward)) return false;
+      }
+      Next();
+      p->attrs.push_back(module_.RefsAttribute(kind, ids));
+      return true;
+    }
+    case AttrType::kInstructionList: {
+      std::vector<uint32_t> ids;
+      if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+      do {
+        if (!IsNameToken()) return FailExpected("the name of an instruction");
+        InstId id = scopes_[depth_].Find(WordText(), module_);
+        if (!id.valid()) {
+          if (poisoned_.count(WordText()) == 0) {
+            return FailHere(DiagId::kUnknownName, fmt::format("no instruction '{}' is defined before this line", WordText()));
+          }
+          p->poisoned = true;
+        } else if (std::find(ids.begin(), ids.end(), id.value) == ids.end()) {
+          ids.push_back(id.value);
+        }
+        Next();
+      } while (Eat(Tok::kComma));
+      p->attrs.push_back(module_.RefsAttribute(kind, ids));
+      return Expect(Tok::kRightBrace, "',' or '}'");
+    }
+    case AttrType::kShapeList: {
+      std::vector<uint32_t> ids;
+      if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+      while (!Is(Tok::kRightBrace)) {
+        if (!ids.empty() && !Expect(Tok::kComma, "',' or '}'")) return false;
+        ShapeId shape;
+        if (!ParseShape(&shape)) return false;
+        ids.push_back(FillLayouts(shape).value);
+      }
+      Next();
+      p->attrs.push_back(module_.RefsAttribute(kind, ids));
+      return true;
+    }
+    case AttrType::kShape: {
+      ShapeId shape;
+      if (!ParseShape(&shape)) return false;
+      p->attrs.push_back({kind, FillLayouts(shape).value, 0});
+      return true;
+    }
+    case AttrType::kLiteral: {
+      LiteralId literal;
+      if (!ParseLiteralWithShape(&literal)) return false;
+      p->attrs.push_back({kind, literal.value, 0});
+      return true;
+    }
+    case AttrType::kMetadata: {
+      Attr attr{kind, 0, 0};
+      int64_t frame = 0;
+      if (uint32_t end = CanonicalMetadataEnd(&frame); end != 0) {
+        attr = Attr::Text(kind, SourceRef(begin, end));
+        JumpTo(end);
+      } else {
+        bool printed = false;
+        if (!ParseMetadataFields(&scratch_, &printed, &frame)) return false;
+        if (!printed) return true;
+        attr = Attr::Text(kind, Keep("{" + scratch_ + "}"));
+      }
+      p->attrs.push_back(attr);
+      p->stack_frame_id = frame;
+      return true;
+    }
+    case AttrType::kIntListList: {
+      std::vector<std::vector<int64_t>> lists;
+      if (!ParseIntListList(&lists)) return false;
+      scratch_ = "{";
+      for (const std::vector<int64_t>& list : lists) {
+        if (kind == AttrKind::kSourceTargetPairs && list.size() != 2) {
+          return FailHere(DiagId::kBadAttributeValue, "source_target_pairs holds pairs of two numbers");
+        }
+        if (scratch_.size() > 1) scratch_ += ',';
+        scratch_ += '{';
+        for (size_t i = 0; i < list.size(); ++i) {
+          if (i != 0) scratch_ += ',';
+          AppendInteger(list[i], &scratch_);
+        }
+        scratch_ += '}';
+      }
+      scratch_ += '}';
+      return push_text(true);
+    }
+    case AttrType::kDimLabels:
+      return push_text(ParseDimLabels(&scratch_));
+    case AttrType::kReplicaGroups:
+      return push_text(ParseReplicaGroups(&scratch_));
+    case AttrType::kSharding:
+      return push_text(ParseSharding(&scratch_));
+    case AttrType::kFrontendAttributes:
+      return push_text(ParseFrontendAttributes(&scratch_));
+    case AttrType::kStatistics:
+      return push_text(ParseStatistics(&scratch_));
+    case AttrType::kResultAccuracy:
+      return push_text(ParseResultAccuracy(&scratch_));
+    case AttrType::kOrigin:
+      return push_text(ParseOrigin(&scratch_));
+    case AttrType::kDomain:
+      return push_text(ParseDomain(&scratch_));
+    case AttrType::kSparsity:
+      return push_text(ParseSparsity(&scratch_));
+    default:
+      break;
+  }
+  (void)computation;
+  return Fail(DiagId::kInternalError, begin, "no reader for this attribute");
+}
+
+StrRef Parser::KeepCanonical(uint32_t begin, std::string_view canonical) {
+  // Most values are canonical already: keep the range of the source instead of a copy.
+  if (lexer_.text().substr(begin, canonical.size()) == canonical) {
+    return SourceRef(begin, begin + static_cast<uint32_t>(canonical.size()));
+  }
+  auto [entry, fresh] = canonical_memo_.try_emplace(HashBytes(canonical));
+  if (!fresh && module_.str(entry->second) == canonical) return entry->second;
+  entry->second = Keep(canonical);
+  return entry->second;
+}
+
+InstId Parser::Create(CompId computation, const Pending& p) {
+  InstId id = module_.AddInstruction(computation, p.opcode, p.shape, p.operands, p.name, p.name_offset);
+  if (!p.attrs.empty()) module_.SetAttributes(id, p.attrs);
+  if (p.stack_frame_id != 0) stack_frame_users_.emplace_back(id, p.stack_frame_id);
+  if (p.opcode == Opcode::kAsyncStart) {
+    async_start_of_[module_.called_computations(id)[0].value] = id;
+  }
+  return id;
+}
+
+}  // namespace hlokit::read

@@ -1,0 +1,706 @@
+// Shardings and replica groups, brought into their canonical text. hlo-text.md sections 8.11, 8.12.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "fmt/format.h"
+#include "src/read/parser.h"
+
+namespace hlokit::read {
+namespace {
+
+/// Devices that are expanded to a list at most.
+constexpr int64_t kMaxDevices = int64_t{1} << 22;
+
+int64_t Product(std::span<const int64_t> values) {
+  int64_t product = 1;
+  for (int64_t v : values) {
+    if (v < 0 || __builtin_mul_overflow(product, v, &product)) return -1;
+  }
+  return product;
+}
+
+/// iota over `dims`, transposed by `perm`, flattened.
+struct Iota {
+  std::vector<int64_t> dims;
+  std::vector<int64_t> perm;
+
+  /// Drops dimensions of size 1 and merges dimensions that stay adjacent and in order.
+  void Canonicalise() {
+    std::vector<int64_t> number(dims.size(), -1);
+    std::vector<int64_t> kept;
+    for (size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] == 1) continue;
+      number[i] = static_cast<int64_t>(kept.size());
+      kept.push_back(dims[i]);
+    }
+    std::vector<int64_t> order;
+    for (int64_t p : perm) {
+      if (number[p] >= 0) order.push_back(number[p]);
+    }
+    // `starts[d]`: dimension d does not continue the run of d - 1.
+    std::vector<bool> starts(kept.size(), true);
+    for (size_t i = 1; i < order.size(); ++i) {
+      if (order[i] == order[i - 1] + 1) starts[order[i]] = false;
+    }
+    std::vector<int64_t> merged;
+    std::vector<int64_t> merged_number(kept.size());
+    for (size_t d = 0; d < kept.size(); ++d) {
+      if (starts[d]) {
+        merged.push_back(kept[d]);
+      } else {
+        merged.back() *= kept[d];
+      }
+      merged_number[d] = static_cast<int64_t>(merged.size()) - 1;
+    }
+    std::vector<int64_t> merged_order;
+    for (int64_t d : order) {
+      if (starts[d]) merged_order.push_back(merged_number[d]);
+    }
+    dims = std::move(merged);
+    perm = std::move(merged_order);
+    if (dims.empty()) {
+      dims = {1};
+      perm = {0};
+    }
+  }
+
+  std::vector<int64_t> Expand() const {
+    std::vector<int64_t> strides(dims.size(), 1);
+    for (size_t i = dims.size(); i-- > 1;) strides[i - 1] = strides[i] * dims[i];
+    std::vector<int64_t> out;
+    std::vector<int64_t> index(perm.size());
+    int64_t total = Product(dims);
+    for (int64_t n = 0; n < total; ++n) {
+      int64_t device = 0;
+      for (size_t i = 0; i < perm.size(); ++i) device += index[i] * strides[perm[i]];
+      out.push_back(device);
+      for (size_t i = perm.size(); i-- > 0;) {
+        if (++index[i] < dims[perm[i]]) break;
+        index[i] = 0;
+      }
+    }
+    return out;
+  }
+
+  std::string Text() const {
+    std::string out = fmt::format("<=[{}]", fmt::join(dims, ","));
+    if (dims.size() > 1) out += fmt::format("T({})", fmt::join(perm, ","));
+    return out;
+  }
+};
+
+enum SubGroup { kMaximal = 0, kManual, kUnreduced, kReplicated };
+constexpr std::string_view kSubGroupNames[] = {"maximal", "manual", "unreduced", "replicated"};
+
+struct Tiling {
+  std::vector<int64_t> tile;
+  std::optional<Iota> iota;
+  std::vector<int64_t> devices;  // when there is no iota
+  std::vector<SubGroup> sub_groups;
+  bool replicate_last = false;
+};
+
+/// Reorders the dimensions of the tile, and the devices with them.
+void TransposeTile(Tiling* t, std::span<const size_t> order) {
+  std::vector<int64_t> new_tile;
+  for (size_t d : order) new_tile.push_back(t->tile[d]);
+  bool identity = std::is_sorted(order.begin(), order.end());
+  if (identity) return;
+  if (t->iota) {
+    // Cut the transposed iota dimensions at the borders of the tile dimensions, if they meet.
+    struct Piece {
+      int64_t size;
+      int64_t dim;   // iota dimension it is part of
+      int64_t part;  // position inside that dimension, major first
+    };
+    std::vector<std::vector<Piece>> pieces(t->tile.size());
+    std::vector<int64_t> parts(t->iota->dims.size(), 0);
+    bool fits = true;
+    size_t d = 0;
+    int64_t left = t->tile.empty() ? 1 : t->tile[0];
+    for (int64_t p : t->iota->perm) {
+      int64_t size = t->iota->dims[p];
+      while (size > 1 && fits) {
+        while (left == 1 && d + 1 < t->tile.size()) left = t->tile[++d];
+        int64_t take = std::gcd(size, left);
+        if (take == 1 || (take != size && take != left)) {
+          fits = false;
+          break;
+        }
+        pieces[d].push_back({take, p, parts[p]++});
+        size /= take;
+        left /= take;
+      }
+    }
+    if (fits) {
+      // Number the pieces in the order of the reshape dimensions.
+      std::vector<Piece> all;
+      for (const std::vector<Piece>& group : pieces) all.insert(all.end(), group.begin(), group.end());
+      std::sort(all.begin(), all.end(), [](const Piece& a, const Piece& b) {
+        return a.dim != b.dim ? a.dim < b.dim : a.part < b.part;
+      });
+      Iota fresh;
+      for (const Piece& piece : all) fresh.dims.push_back(piece.size);
+      for (size_t to : order) {
+        for (const Piece& piece : pieces[to]) {
+          for (size_t i = 0; i < all.size(); ++i) {
+            if (all[i].dim == piece.dim && all[i].part == piece.part) fresh.perm.push_back(static_cast<int64_t>(i));
+          }
+        }
+      }
+      t->iota = fresh;
+      t->tile = std::move(new_tile);
+      return;
+    }
+    t->devices = t->iota->Expand();
+    t->iota.reset();
+  }
+  std::vector<int64_t> strides(t->tile.size(), 1);
+  for (size_t i = t->tile.size(); i-- > 1;) strides[i - 1] = strides[i] * t->tile[i];
+  std::vector<int64_t> moved;
+  std::vector<int64_t> index(order.size());
+  for (size_t n = 0; n < t->devices.size(); ++n) {
+    int64_t from = 0;
+    for (size_t i = 0; i < order.size(); ++i) from += index[i] * strides[order[i]];
+    moved.push_back(t->devices[from]);
+    for (size_t i = order.size(); i-- > 0;) {
+      if (++index[i] < new_tile[i]) break;
+      index[i] = 0;
+    }
+  }
+  t->devices = std::move(moved);
+  t->tile = std::move(new_tile);
+}
+
+/// Device ids inside each group of the last dimension in ascending order.
+void SortLastGroups(Tiling* t) {
+  int64_t group = t->tile.back();
+  std::vector<int64_t> devices = t->iota ? t->iota->Expand() : t->devices;
+  std::vector<int64_t> sorted = devices;
+  for (size_t at = 0; at + group <= sorted.size(); at += group) {
+    std::sort(sorted.begin() + at, sorted.begin() + at + group);
+  }
+  if (sorted == devices) return;
+  if (t->iota) {
+    // The dimensions that make up a group, in reshape order, may give the same devices.
+    Iota changed = *t->iota;
+    for (size_t tail = 1; tail <= changed.perm.size(); ++tail) {
+      Iota candidate = changed;
+      std::sort(candidate.perm.end() - tail, candidate.perm.end());
+      if (candidate.Expand() == sorted) {
+        t->iota = candidate;
+        return;
+      }
+    }
+    t->iota.reset();
+  }
+  t->devices = std::move(sorted);
+}
+
+}  // namespace
+
+bool Parser::ParseReplicaGroups(std::string* out) {
+  if (Is(Tok::kLeftBrace)) {
+    std::vector<std::vector<int64_t>> groups;
+    if (!ParseIntListList(&groups)) return false;
+    *out = "{";
+    for (size_t i = 0; i < groups.size(); ++i) {
+      *out += i == 0 ? "{" : ",{";
+      for (size_t k = 0; k < groups[i].size(); ++k) {
+        if (k != 0) *out += ',';
+        AppendInteger(groups[i][k], out);
+      }
+      *out += '}';
+    }
+    *out += '}';
+    return true;
+  }
+  if (Is(Tok::kIdentifier) && TokenText() == "mesh") {
+    std::vector<std::pair<std::string, int64_t>> axes;
+    bool maximal;
+    out->clear();
+    if (!ParseMesh(out, &axes, &maximal)) return false;
+    *out += " {";
+    int64_t product = 1;
+    uint32_t close = 0;
+    if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+    if (!ParseAxisList(axes, out, &product, Tok::kRightBrace, &close)) return false;
+    *out += '}';
+    if (product <= 1) return Fail(DiagId::kBadSharding, close, "a group needs more than one device");
+    return true;
+  }
+  std::vector<int64_t> groups;
+  uint32_t begin = token_.begin;
+  if (!ParseIotaList(out, &groups)) return false;
+  if (groups.size() != 2) {
+    return Fail(DiagId::kBadSharding, begin, "the iota form names two numbers: groups and devices per group");
+  }
+  return true;
+}
+
+bool Parser::ParseSquareList(std::vector<int64_t>* values) {
+  values->clear();
+  if (!Expect(Tok::kLeftSquare, "'['")) return false;
+  while (!Is(Tok::kRightSquare)) {
+    if (!values->empty() && !Expect(Tok::kComma, "',' or ']'")) return false;
+    int64_t v;
+    uint32_t at = token_.begin;
+    if (!ParseInteger(&v)) return false;
+    if (v < 1) return Fail(DiagId::kBadSharding, at, "a size is at least 1");
+    values->push_back(v);
+  }
+  Next();
+  return true;
+}
+
+bool Parser::ParseIotaTail(std::vector<int64_t>* dims, std::vector<int64_t>* perm) {
+  // Behind the "<=": [dims] [T(perm)].
+  if (!ParseSquareList(dims)) return false;
+  perm->clear();
+  if (dims->size() == 1) {
+    perm->push_back(0);
+    return true;
+  }
+  if (!Is(Tok::kIdentifier) || TokenText() != "T") return FailExpected("a transpose T(…)");
+  Next();
+  if (!Expect(Tok::kLeftParen, "'('")) return false;
+  std::vector<bool> seen(dims->size());
+  while (!Is(Tok::kRightParen)) {
+    if (!perm->empty() && !Expect(Tok::kComma, "',' or ')'")) return false;
+    uint32_t at = token_.begin;
+    int64_t v;
+    if (!ParseInteger(&v)) return false;
+    if (v < 0 || v >= static_cast<int64_t>(dims->size()) || seen[v]) {
+      // The entry is checked once it is read: the token behind it carries the position.
+      return Fail(DiagId::kBadSharding, options_.strict ? token_.begin : at, "the transpose is no permutation of the dimensions");
+    }
+    seen[v] = true;
+    perm->push_back(v);
+  }
+  if (perm->size() != dims->size()) return FailHere(DiagId::kBadSharding, "the transpose needs one entry per dimension");
+  Next();
+  return true;
+}
+
+bool Parser::ParseIotaList(std::string* out, std::vector<int64_t>* groups) {
+  uint32_t begin = token_.begin;
+  if (!ParseSquareList(groups) || !Expect(Tok::kLessEquals, "'<='")) return false;
+  Iota iota;
+  if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
+  if (Product(*groups) != Product(iota.dims) || Product(*groups) < 0) {
+    return Fail(DiagId::kBadSharding, begin, "the two sides of '<=' name different numbers of devices");
+  }
+  iota.Canonicalise();
+  *out = fmt::format("[{}]", fmt::join(*groups, ",")) + iota.Text();
+  return true;
+}
+
+// ---- meshes ----
+
+bool Parser::ParseMesh(std::string* out, std::vector<std::pair<std::string, int64_t>>* axes, bool* maximal) {
+  *maximal = TokenText() == "maximal_mesh";
+  Next();
+  if (!Expect(Tok::kLeftSquare, "'['")) return false;
+  if (*maximal) {
+    if (!Is(Tok::kAttributeName) || WordText() != "device_id") return FailExpected("device_id=");
+    Next();
+    int64_t id;
+    if (!ParseInteger(&id)) return false;
+    *out += fmt::format("maximal_mesh[device_id={}]", id);
+    return Expect(Tok::kRightSquare, "']'");
+  }
+  *out += "mesh[";
+  int64_t total = 1;
+  while (!Is(Tok::kRightSquare)) {
+    if (!axes->empty() && !Expect(Tok::kComma, "',' or ']'")) return false;
+    std::string name;
+    int64_t size;
+    uint32_t at = token_.begin;
+    if (!ParseString(&name) || !Expect(Tok::kEquals, "'='") || !ParseInteger(&size)) return false;
+    if (size < 1 || __builtin_mul_overflow(total, size, &total)) {
+      return Fail(DiagId::kBadSharding, at, "a mesh axis has a size of at least 1");
+    }
+    if (!axes->empty()) *out += ',';
+    *out += fmt::format("'{}'={}", name, size);
+    axes->emplace_back(name, size);
+  }
+  Next();
+  *out += ']';
+  Token ahead = lexer_.At(token_.end);
+  bool comma = Is(Tok::kComma) && ahead.kind == Tok::kAttributeName &&
+               lexer_.Slice(ahead.text_begin, ahead.text_end) == "device_ids";
+  if (!comma) return true;
+  Next();
+  Next();
+  uint32_t begin = token_.begin;
+  if (!Expect(Tok::kLeftParen, "'('")) return false;
+  if (Is(Tok::kLeftSquare)) {
+    Iota iota;
+    if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
+    if (Product(iota.dims) != total) return Fail(DiagId::kBadSharding, begin, "device_ids do not fill the mesh");
+    bool plain = std::is_sorted(iota.perm.begin(), iota.perm.end());
+    if (!plain) {
+      std::string text = iota.Text();
+      *out += fmt::format(", device_ids=({})", text.substr(2));
+    }
+  } else {
+    std::vector<int64_t> ids;
+    while (!Is(Tok::kRightParen)) {
+      if (!ids.empty() && !Expect(Tok::kComma, "',' or ')'")) return false;
+      int64_t id;
+      if (!ParseInteger(&id)) return false;
+      ids.push_back(id);
+    }
+    if (static_cast<int64_t>(ids.size()) != total) {
+      return Fail(DiagId::kBadSharding, begin, "device_ids do not fill the mesh");
+    }
+    bool plain = true;
+    for (size_t i = 0; i < ids.size(); ++i) plain = plain && ids[i] == static_cast<int64_t>(i);
+    if (!plain) *out += fmt::format(", device_ids=({})", fmt::join(ids, ","));
+  }
+  return Expect(Tok::kRightParen, "')'");
+}
+
+bool Parser::ParseAxis(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out, int64_t* size) {
+  std::string name;
+  uint32_t at = token_.begin;
+  if (!ParseString(&name)) return false;
+  size_t axis = 0;
+  while (axis < axes.size() && axes[axis].first != name) ++axis;
+  if (axis == axes.size() && !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+      name.size() < 9) {
+    axis = std::stoul(name);
+  }
+  if (axis >= axes.size()) return Fail(DiagId::kBadSharding, at, fmt::format("the mesh has no axis '{}'", name));
+  *size = axes[axis].second;
+  *out += fmt::format("'{}'", axes[axis].first);
+  if (!Eat(Tok::kColon)) return true;
+  int64_t before;
+  int64_t own;
+  if (!Expect(Tok::kLeftParen, "'('") || !ParseInteger(&before) || !Expect(Tok::kRightParen, "')'") ||
+      !ParseInteger(&own)) {
+    return false;
+  }
+  *out += fmt::format(":({}){}", before, own);
+  *size = own;
+  return true;
+}
+
+bool Parser::ParseAxisList(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out,
+                           int64_t* product, Tok close, uint32_t* close_offset) {
+  bool first = true;
+  while (!Is(close)) {
+    if (!first) {
+      if (!Expect(Tok::kComma, "','")) return false;
+      *out += close_offset == nullptr ? ", " : ",";
+    }
+    first = false;
+    int64_t size = 1;
+    if (!ParseAxis(axes, out, &size)) return false;
+    if (__builtin_mul_overflow(*product, size, product)) return FailHere(DiagId::kBadSharding, "too many devices");
+  }
+  if (close_offset != nullptr) *close_offset = token_.end;
+  Next();
+  return true;
+}
+
+bool Parser::ParseNamedSharding(std::string* out) {
+  std::vector<std::pair<std::string, int64_t>> axes;
+  bool maximal;
+  if (!ParseMesh(out, &axes, &maximal)) return false;
+  std::string metadata;
+  std::string lists[3];
+  constexpr std::string_view kLists[] = {"replicated", "unreduced", "manual"};
+  auto parse_metadata = [&] {
+    Next();
+    std::string one;
+    if (!ParseMetadataOrList(&one)) return false;
+    metadata = ", metadata=" + one;
+    return true;
+  };
+  if (!maximal) {
+    Eat(Tok::kComma);
+    *out += ", ";
+    if (Is(Tok::kKeyword)) {
+      std::string_view word = TokenText();
+      if (word != "replicated" && word != "unreduced" && word != "manual") {
+        return FailExpected("replicated, unreduced, manual or '['");
+      }
+      *out += word;
+      Next();
+    } else {
+      if (!Expect(Tok::kLeftSquare, "'['")) return false;
+      *out += '[';
+      bool first = true;
+      while (!Is(Tok::kRightSquare)) {
+        if (!first) {
+          if (!Expect(Tok::kComma, "',' or ']'")) return false;
+          *out += ", ";
+        }
+        first = false;
+        if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+        *out += '{';
+        bool first_axis = true;
+        while (!Is(Tok::kRightBrace)) {
+          if (!first_axis) {
+            if (!Expect(Tok::kComma, "',' or '}'")) return false;
+            *out += ", ";
+          }
+          first_axis = false;
+          int64_t size;
+          if (Eat(Tok::kQuestion)) {
+            *out += '?';
+            if (!Is(Tok::kRightBrace)) return FailExpected("'}' behind '?'");
+          } else if (!ParseAxis(axes, out, &size)) {
+            return false;
+          }
+        }
+        Next();
+        *out += '}';
+      }
+      Next();
+      *out += ']';
+    }
+  }
+  while (Eat(Tok::kComma)) {
+    if (!Is(Tok::kAttributeName)) return FailExpected("replicated=, unreduced=, manual= or metadata=");
+    std::string_view word = WordText();
+    if (word == "metadata") {
+      if (!parse_metadata()) return false;
+      continue;
+    }
+    size_t list = std::find(std::begin(kLists), std::end(kLists), word) - std::begin(kLists);
+    if (list == std::size(kLists)) return FailExpected("replicated=, unreduced=, manual= or metadata=");
+    Next();
+    if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+    std::string text;
+    int64_t product = 1;
+    if (!ParseAxisList(axes, &text, &product, Tok::kRightBrace, nullptr)) return false;
+    lists[list] = text;
+  }
+  for (size_t i = 0; i < std::size(kLists); ++i) {
+    if (!lists[i].empty()) *out += fmt::format(", {}={{{}}}", kLists[i], lists[i]);
+  }
+  *out += metadata;
+  return true;
+}
+
+// ---- tile shardings ----
+
+namespace {
+std::string CanonicalTileText(Tiling* t);
+}  // namespace
+
+bool Parser::ParseTileSharding(std::string* out) {
+  uint32_t begin = token_.begin;
+  Tiling t;
+  bool replicated = false, maximal = false, manual = false, unknown = false, unreduced = false;
+  bool has_devices = false;
+  bool has_device = false;
+  int64_t device = 0;
+  std::string shard_group;
+  std::string metadata;
+  while (!Is(Tok::kRightBrace)) {
+    if (Is(Tok::kKeyword)) {
+      Keyword keyword = token_.keyword;
+      std::string_view word = TokenText();
+      bool* flag = keyword == Keyword::kReplicated            ? &replicated
+                   : keyword == Keyword::kMaximal             ? &maximal
+                   : keyword == Keyword::kManual              ? &manual
+                   : keyword == Keyword::kUnknown             ? &unknown
+                   : keyword == Keyword::kUnreduced           ? &unreduced
+                   : keyword == Keyword::kLastTileDimReplicate ? &t.replicate_last
+                                                              : nullptr;
+      if (flag != nullptr) {
+        *flag = true;
+        Next();
+        continue;
+      }
+      if (keyword != Keyword::kShardAs && keyword != Keyword::kShardLike) return FailExpected("a sharding");
+      Next();
+      int64_t number;
+      if (!ParseInteger(&number)) return false;
+      shard_group = fmt::format(" {} {}", word, number);
+      continue;
+    }
+    if (!Is(Tok::kAttributeName)) return FailExpected("a sharding");
+    std::string_view word = WordText();
+    Next();
+    if (word == "device") {
+      has_device = true;
+      if (!ParseInteger(&device)) return false;
+    } else if (word == "devices") {
+      has_devices = true;
+      if (!ParseSquareList(&t.tile)) return false;
+      if (Eat(Tok::kLessEquals)) {
+        Iota iota;
+        uint32_t at = token_.begin;
+        if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
+        int64_t count = Product(iota.dims);
+        if (count != Product(t.tile) || count < 0) {
+          return Fail(DiagId::kBadSharding, at, "the two sides of '<=' name different numbers of devices");
+        }
+        t.iota = std::move(iota);
+      } else {
+        do {
+          int64_t id;
+          if (!ParseInteger(&id, "a device number")) return false;
+          t.devices.push_back(id);
+        } while (Eat(Tok::kComma));
+      }
+    } else if (word == "last_tile_dims") {
+      if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+      bool first = true;
+      while (!Is(Tok::kRightBrace)) {
+        if (!first && !Expect(Tok::kComma, "',' or '}'")) return false;
+        first = false;
+        size_t type = std::find(std::begin(kSubGroupNames), std::end(kSubGroupNames), TokenText()) -
+                      std::begin(kSubGroupNames);
+        if (type == std::size(kSubGroupNames)) return FailExpected("maximal, manual, unreduced or replicated");
+        t.sub_groups.push_back(static_cast<SubGroup>(type));
+        Next();
+      }
+      Next();
+    } else if (word == "metadata") {
+      std::string one;
+      if (!ParseMetadataOrList(&one)) return false;
+      metadata = " metadata=" + one;
+    } else {
+      return FailExpected("a sharding");
+    }
+  }
+  auto fail = [&](std::string_view message) { return Fail(DiagId::kBadSharding, begin, std::string(message)); };
+  std::string text;
+  int kinds = replicated + maximal + manual + unknown + unreduced;
+  if (kinds > 1) return fail("a sharding is of one kind");
+  if (kinds == 1) {
+    if (maximal) {
+      if (!has_device && t.devices.size() == 1) device = t.devices[0];
+      if ((!has_device && t.devices.size() != 1) || t.iota || t.devices.size() > 1) {
+        return fail("a maximal sharding names one device");
+      }
+      text = fmt::format("maximal device={}", device);
+    } else {
+      if (has_devices || has_device) return fail("this kind of sharding names no devices");
+      text = replicated ? "replicated" : manual ? "manual" : unknown ? "unknown" : "unreduced";
+    }
+  } else {
+    if (!has_devices || t.tile.empty()) return fail("the sharding names no devices");
+    if (!t.iota) {
+      int64_t wanted = Product(t.tile);
+      if (t.devices.size() <= 1) return fail("a tiled sharding names more than one device");
+      if (wanted < 0 || wanted > kMaxDevices || static_cast<int64_t>(t.devices.size()) > wanted) {
+        return fail("the tile has another number of devices than are listed");
+      }
+      if (static_cast<int64_t>(t.devices.size()) < wanted) {
+        Warn(DiagId::kBadSharding, begin, "the tile has more devices than are listed; the rest counts as device 0");
+        t.devices.resize(wanted);
+      }
+    } else if (Product(t.tile) > kMaxDevices) {
+      return fail("the tile has too many devices");
+    }
+    if (t.sub_groups.size() > t.tile.size()) return fail("there are more sub-groups than tile dimensions");
+    text = CanonicalTileText(&t);
+  }
+  *out += text + shard_group + metadata;
+  return true;
+}
+
+namespace {
+
+std::string TileText(const Tiling& t, const std::string& tail) {
+  Tiling copy = t;
+  std::string devices;
+  if (copy.iota) {
+    copy.iota->Canonicalise();
+    devices = copy.iota->Text();
+  } else {
+    devices = fmt::format("{}", fmt::join(copy.devices, ","));
+  }
+  return fmt::format("devices=[{}]{}{}", fmt::join(t.tile, ","), devices, tail);
+}
+
+std::string ReplicatedLast(Tiling* t) {
+  int64_t group = t->tile.back();
+  if (group == 1) {
+    t->tile.pop_back();
+    if (Product(t->tile) == 1) return "replicated";
+    return TileText(*t, "");
+  }
+  if (Product(t->tile) == group) return "replicated";
+  SortLastGroups(t);
+  return TileText(*t, " last_tile_dim_replicate");
+}
+
+/// Sub-group dimensions of size 1 dropped, ordered by kind, equal kinds merged.
+std::string CanonicalTileText(Tiling* t) {
+  if (t->replicate_last) return ReplicatedLast(t);
+  if (t->sub_groups.empty()) return TileText(*t, "");
+  size_t data = t->tile.size() - t->sub_groups.size();
+  std::vector<size_t> order(t->tile.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin() + data, order.end(), [&](size_t a, size_t b) {
+    return t->sub_groups[a - data] < t->sub_groups[b - data];
+  });
+  std::vector<SubGroup> kinds;
+  for (size_t i = data; i < order.size(); ++i) kinds.push_back(t->sub_groups[order[i] - data]);
+  TransposeTile(t, order);
+  std::vector<int64_t> tile(t->tile.begin(), t->tile.begin() + data);
+  std::vector<SubGroup> merged;
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    int64_t size = t->tile[data + i];
+    if (size == 1) continue;
+    if (!merged.empty() && merged.back() == kinds[i]) {
+      sizes.back() *= size;
+    } else {
+      merged.push_back(kinds[i]);
+      sizes.push_back(size);
+    }
+  }
+  bool tiled = Product(tile) != 1;
+  t->tile = tile;
+  t->tile.insert(t->tile.end(), sizes.begin(), sizes.end());
+  if (merged.empty()) return tiled ? TileText(*t, "") : "replicated";
+  if (!tiled && merged.size() == 1 && merged[0] != kMaximal) return std::string(kSubGroupNames[merged[0]]);
+  if (merged.size() == 1 && merged[0] == kReplicated) return ReplicatedLast(t);
+  std::vector<std::string_view> names;
+  for (SubGroup kind : merged) names.push_back(kSubGroupNames[kind]);
+  return TileText(*t, fmt::format(" last_tile_dims={{{}}}", fmt::join(names, ", ")));
+}
+
+}  // namespace
+
+bool Parser::ParseSingleSharding(std::string* out) {
+  // At the '{'.
+  if (!Expect(Tok::kLeftBrace, "'{'")) return false;
+  *out += '{';
+  bool named = Is(Tok::kIdentifier) && (TokenText() == "mesh" || TokenText() == "maximal_mesh");
+  if (named ? !ParseNamedSharding(out) : !ParseTileSharding(out)) return false;
+  *out += '}';
+  return Expect(Tok::kRightBrace, "'}'");
+}
+
+bool Parser::ParseSharding(std::string* out) {
+  out->clear();
+  if (!Is(Tok::kLeftBrace)) return FailExpected("'{'");
+  Token ahead = lexer_.At(token_.end);
+  if (ahead.kind != Tok::kLeftBrace && ahead.kind != Tok::kRightBrace) return ParseSingleSharding(out);
+  Next();
+  *out = "{";
+  int members = 0;
+  while (!Is(Tok::kRightBrace)) {
+    if (members != 0) {
+      if (!Expect(Tok::kComma, "',' or '}'")) return false;
+      *out += members % 5 == 0 ? fmt::format(", /*index={}*/", members) : std::string(", ");
+    }
+    ++members;
+    if (!ParseSingleSharding(out)) return false;
+  }
+  Next();
+  *out += '}';
+  return true;
+}
+
+}  // namespace hlokit::read
