@@ -1,0 +1,130 @@
+// What do all commands of hlokit share? Opening the input, entry layout flags, output.
+#include "src/cli/common.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "fmt/format.h"
+#include "hlokit/file.h"
+#include "nlohmann/json.hpp"
+
+namespace hlokit::cli {
+
+void InputOptions::Register(CLI::App& app) {
+  app.add_option("FILE", path, "HLO module; - reads standard input")->required();
+  app.add_flag("--strict", strict, "unknown opcodes and attributes are errors");
+  app.add_flag("--no-fill{false},--fill{true}", fill_missing_layouts,
+               "leave shapes without a written layout unset (default: they get {n-1,...,0})");
+}
+
+void RegisterFormat(CLI::App& app, Format* format) {
+  app.add_option("--format", *format, "text or json")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{{"text", Format::kText}, {"json", Format::kJson}}));
+}
+
+Result<Module> Load(const InputOptions& options) {
+  ASSIGN_OR_RETURN(std::string text, ReadFile(options.path));
+  std::vector<Diagnostic> warnings;
+  Result<Module> module =
+      ReadText(std::move(text), {.strict = options.strict, .fill_missing_layouts = options.fill_missing_layouts}, &warnings);
+  for (const Diagnostic& warning : warnings) {
+    std::fputs(FormatDiagnostic(warning, options.path).c_str(), stderr);
+  }
+  return module;
+}
+
+int Report(const Error& error, const std::string& file) {
+  std::fputs(FormatError(error, file).c_str(), stderr);
+  return static_cast<int>(error.exit_code);
+}
+
+int Emit(std::string_view text, const std::string& path) {
+  Status status = WriteFile(path, text);
+  return status ? 0 : Report(status.error(), "");
+}
+
+int EmitJson(const nlohmann::ordered_json& document) { return Emit(document.dump(2) + "\n"); }
+
+std::string HumanBytes(int64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (value >= 1024 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  if (unit == 0) return fmt::format("{} B", bytes);
+  return value >= 100 ? fmt::format("{:.0f} {}", value, kUnits[unit])
+                      : fmt::format("{:.3g} {}", value, kUnits[unit]);
+}
+
+namespace {
+
+/// Columns of a terminal that a text takes: its UTF-8 characters.
+size_t Width(std::string_view text) {
+  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+}
+
+}  // namespace
+
+std::string Table(const std::vector<std::vector<std::string>>& rows, std::string_view align) {
+  std::vector<size_t> width(align.size());
+  for (const std::vector<std::string>& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) width[i] = std::max(width[i], Width(row[i]));
+  }
+  std::string out;
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (size_t i = 0; i < row.size(); ++i) {
+      std::string pad(width[i] - Width(row[i]), ' ');
+      if (i != 0) line += "  ";
+      line += align[i] == 'r' ? pad + row[i] : row[i] + pad;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  }
+  return out;
+}
+
+namespace {
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t above = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+Result<InstId> FindInstruction(const Module& module, const std::string& name) {
+  if (InstId id = module.FindInstruction(name); id.valid()) return id;
+  std::string_view wanted = name;
+  if (wanted.starts_with("%")) wanted.remove_prefix(1);
+  std::string_view best;
+  size_t best_distance = wanted.size() / 2 + 1;
+  for (uint32_t i = 0; i < module.instruction_count() && wanted.size() < 200; ++i) {
+    std::string_view candidate = module.name(InstId(i));
+    size_t difference = candidate.size() > wanted.size() ? candidate.size() - wanted.size() : wanted.size() - candidate.size();
+    if (difference >= best_distance) continue;
+    size_t distance = EditDistance(wanted, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return MakeError(ExitCode::kUsage, DiagId::kUsageError, fmt::format("the module has no instruction '{}'", wanted),
+                   best.empty() ? "names are those of the file, with or without %"
+                                : fmt::format("did you mean '{}'?", best));
+}
+
+}  // namespace hlokit::cli
