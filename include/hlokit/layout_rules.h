@@ -92,6 +92,8 @@ class LayoutRules {
   /// calls (section 3.3 step 3).
   virtual Status AddBackendConstraints(LayoutServices& services, CompId computation) const;
 
+  /// The three functions below are asked only when this says yes.
+  virtual bool HasOwnPropagation() const { return false; }
   // Propagation of a popped constraint: true = done here, false = the base rules (5.2, 5.3, 5.4).
   virtual Result<bool> PropagateBuffer(LayoutServices& services, const BufferConstraintView&) const;
   virtual Result<bool> PropagateOperand(LayoutServices& services,

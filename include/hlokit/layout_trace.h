@@ -2,6 +2,7 @@
 #define HLOKIT_LAYOUT_TRACE_H_
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -129,6 +130,14 @@ class LayoutTrace {
     return static_cast<EventId>(events_.size() - 1);
   }
 
+  /// The number of kComputationLeaf events behind a kComputationShape event.
+  uint32_t LeafCount(EventId shape_event) const { return events_[shape_event].parent_leaf; }
+  void SetLeafCount(EventId shape_event, uint32_t count) {
+    events_[shape_event].parent_leaf = count;
+  }
+
+  /// A hop onto a whole computation shape becomes a hop onto its leaf; other hops stay.
+  CauseHop Resolve(CauseHop hop) const;
   /// The hop that explains `hop`: why that leaf of that constraint has its layout. Event kNoEvent
   /// when the demand starts here. A parent of kind kComputationShape is replaced by its leaf.
   CauseHop Cause(CauseHop hop) const;
@@ -155,7 +164,7 @@ struct ReplayedConstraint {
   uint32_t payload = 0xffffffffu;
   bool mandatory = false;
   bool dfs = false;
-  int8_t priority = 0;
+  int16_t priority = 0;
   EventId layout_event = kNoEvent;  ///< the event that gave it its layout
 };
 
@@ -182,7 +191,7 @@ class WorklistReplay {
   struct State;
   const LayoutTrace* trace_;
   EventId next_ = 0;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace hlokit
