@@ -176,8 +176,7 @@ bool Parser::WrapAsync(CompId computation, Pending* p) {
         case AttrKind::kBackendConfig:
         case AttrKind::kFrontendAttributes:
         case AttrKind::kStatistics:
-          outer.push_back(attr);
-          inner.attrs.push_back(attr);
+          outer.push_back(attr);  // ShareWithWrapped copies it inside
           break;
         default:
           inner.attrs.push_back(attr);
@@ -549,6 +548,16 @@ bool Parser::NormaliseShape(Pending* p) {
     }
   }
   if (!p->shape.valid() && !InferPendingShape(p)) return false;
+  if (p->opcode == Opcode::kReshape) {
+    ShapeId from = operand_shape(0);
+    bool fits = shapes.IsArray(p->shape) && shapes.IsArray(from) &&
+                shapes.ElementCount(p->shape) == shapes.ElementCount(from);
+    if (!fits) {
+      return FailHere(DiagId::kOperandShapeMismatch,
+                      fmt::format("a reshape keeps the number of elements: {} does not fit {}",
+                                  shapes.Text(from, false), shapes.Text(p->shape, false)));
+    }
+  }
   if (p->opcode == Opcode::kTuple && shapes.IsTuple(p->shape) &&
       shapes.element_count(p->shape) != p->operands.size()) {
     return FailHere(DiagId::kWrongOperandCount, "the tuple type has another number of members than there are operands");

@@ -672,7 +672,37 @@ InstId Parser::Create(CompId computation, const Pending& p) {
   if (p.opcode == Opcode::kAsyncStart) {
     async_start_of_[module_.called_computations(id)[0].value] = id;
   }
+  if (p.opcode == Opcode::kAsyncStart || p.opcode == Opcode::kAsyncUpdate || p.opcode == Opcode::kAsyncDone) {
+    ShareWithWrapped(id, p.stack_frame_id);
+  }
   return id;
+}
+
+void Parser::ShareWithWrapped(InstId async, int64_t stack_frame_id) {
+  // What describes an asynchronous operation describes the wrapped one too (section 6.3).
+  InstId start = async;
+  while (module_.opcode(start) != Opcode::kAsyncStart) start = module_.operand(start, 0);
+  CompId wrapped = module_.called_computations(start)[0];
+  if (wrapped.value >= module_.computation_count()) return;  // named before it is defined
+  InstId root = module_.computation(wrapped).root;
+  if (!root.valid() || module_.opcode(root) == Opcode::kParameter) return;
+  std::vector<Attr> own(module_.attributes(async).begin(), module_.attributes(async).end());
+  for (const Attr& attr : own) {
+    switch (attr.kind) {
+      case AttrKind::kMetadata:
+        std::erase_if(stack_frame_users_, [&](const auto& user) { return user.first == root; });
+        if (stack_frame_id != 0) stack_frame_users_.emplace_back(root, stack_frame_id);
+        [[fallthrough]];
+      case AttrKind::kOrigin:
+      case AttrKind::kBackendConfig:
+      case AttrKind::kFrontendAttributes:
+      case AttrKind::kStatistics:
+        module_.SetAttr(root, attr);
+        break;
+      default:
+        break;
+    }
+  }
 }
 
 }  // namespace hlokit::read

@@ -214,6 +214,10 @@ bool Parser::ParseComplex(ElementType type, std::byte* out) {
   if (!StoreNumber(part, out) || !Expect(Tok::kComma, "','") || !StoreNumber(part, out + bytes)) {
     return false;
   }
+  // As the reference reads it: a NaN real part takes the imaginary part along (section 15).
+  uint64_t real = 0;
+  std::memcpy(&real, out, bytes);
+  if (IsNan(part, real)) std::memcpy(out + bytes, out, bytes);
   return Expect(Tok::kRightParen, "')'");
 }
 

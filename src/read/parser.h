@@ -181,6 +181,7 @@ class Parser {
   bool CheckAsync(Pending* p);
   bool WrapAsync(CompId computation, Pending* p);
   InstId Create(CompId computation, const Pending& p);
+  void ShareWithWrapped(InstId async, int64_t stack_frame_id);
   StrRef KeepCanonical(uint32_t begin, std::string_view canonical);
   Attr* FindPending(Pending* p, AttrKind kind);
   bool SpecsFor(const Pending& p, std::string_view name, AttrKind* kind);

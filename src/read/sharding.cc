@@ -537,9 +537,8 @@ bool Parser::ParseTileSharding(std::string* out) {
         Iota iota;
         uint32_t at = token_.begin;
         if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
-        int64_t count = Product(iota.dims);
-        if (count != Product(t.tile) || count < 0) {
-          return Fail(DiagId::kBadSharding, at, "the two sides of '<=' name different numbers of devices");
+        if (Product(iota.dims) < 0 || Product(t.tile) < 0) {
+          return Fail(DiagId::kBadSharding, at, "the sharding names more devices than can be counted");
         }
         t.iota = std::move(iota);
       } else {
@@ -635,6 +634,16 @@ std::string ReplicatedLast(Tiling* t) {
 
 /// Sub-group dimensions of size 1 dropped, ordered by kind, equal kinds merged.
 std::string CanonicalTileText(Tiling* t) {
+  // The reference does not notice a wrong number of devices; there is nothing to normalise then.
+  if (t->iota && Product(t->iota->dims) != Product(t->tile)) {
+    std::string tail = t->replicate_last ? " last_tile_dim_replicate" : "";
+    if (!t->sub_groups.empty()) {
+      std::vector<std::string_view> names;
+      for (SubGroup kind : t->sub_groups) names.push_back(kSubGroupNames[kind]);
+      tail = fmt::format(" last_tile_dims={{{}}}", fmt::join(names, ", "));
+    }
+    return TileText(*t, tail);
+  }
   if (t->replicate_last) return ReplicatedLast(t);
   if (t->sub_groups.empty()) return TileText(*t, "");
   size_t data = t->tile.size() - t->sub_groups.size();
