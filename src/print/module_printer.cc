@@ -140,7 +140,7 @@ void ModulePrinter::AppendHeader() {
     out_.Append(config.frontend_attributes);
   }
   if (!config.origin_recovery_table.empty()) {
-    out_.Append(", origin_recovery_table={");
+    out_.Append(", origin_recovery_table={\n");
     out_.Append(config.origin_recovery_table);
     out_.Append("}\n");
   }
