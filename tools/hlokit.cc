@@ -5,6 +5,7 @@
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
 #include "src/cli/common.h"
+#include "src/verify/command.h"
 
 int main(int argc, char** argv) {
   // A closed pipe is a failed write with a message, not a sudden death.
@@ -26,6 +27,7 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterFmt(app, exit_code);
   hlokit::cli::RegisterStats(app, exit_code);
   hlokit::cli::RegisterAssign(app, exit_code);
+  hlokit::cli::RegisterVerify(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

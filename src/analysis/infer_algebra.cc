@@ -103,6 +103,9 @@ Result<ShapeId> InferTriangularSolve(const Context& c) {
     return Fail("triangular-solve takes two floating or complex operands of one type: {} and {}",
                 Info(c.type(0)).text, Info(c.type(1)).text);
   }
+  if (c.Int(AttrKind::kTransposeA) == 0) {
+    return Fail("triangular-solve needs transpose_a (NO_TRANSPOSE, TRANSPOSE or ADJOINT)");
+  }
   uint32_t rank = c.rank(0);
   if (rank < 2 || rank != c.rank(1)) {
     return Fail(
@@ -130,16 +133,14 @@ Result<ShapeId> InferTriangularSolve(const Context& c) {
 Result<ShapeId> InferRng(const Context& c) {
   if (!c.shapes.IsArray(c.input.declared)) return Fail("rng gives an array");
   ElementType type = c.shapes.type(c.input.declared);
-  enum { kUniform, kNormal };  // order of EnumNames
-  bool normal = c.Int(AttrKind::kDistribution) == kNormal;
+  enum { kInvalid, kUniform, kNormal };  // order of EnumNames
+  int64_t distribution = c.Int(AttrKind::kDistribution);
+  bool normal = distribution == kNormal;
+  if (!normal && distribution != kUniform) return Fail("rng needs a distribution");
   if (c.operand_count() != 2) return Fail("rng takes two operands, not {}", c.operand_count());
   for (size_t i = 0; i < 2; ++i) {
     if (!c.IsScalar(c.operand(i))) {
       return Fail("the parameters of rng must be scalars, not {}", c.Text(c.operand(i)));
-    }
-    if (c.type(i) != type) {
-      return Fail("parameter {} of rng is {}, but the result {}", i, c.Text(c.operand(i)),
-                  c.Text(c.input.declared));
     }
   }
   if (normal ? !IsFloating(type) : IsComplex(type)) {

@@ -97,4 +97,120 @@ Result<ShapeId> InferAddDependency(const Context& c) {
   return c.operand(0);
 }
 
+Result<ShapeId> InferCopyStart(const Context& c) {
+  ShapeId results[] = {c.operand(0), c.operand(0),
+                       c.Array(ElementType::kU32, std::span<const int64_t>())};
+  return c.shapes.Tuple(results);
+}
+
+Result<ShapeId> InferCopyDone(const Context& c) {
+  ShapeId pair = c.operand(0);
+  if (!c.shapes.IsTuple(pair) || c.shapes.element_count(pair) < 2) {
+    return Fail("operand 0 of copy-done must be (destination, source, context), not {}",
+                c.Text(pair));
+  }
+  if (!c.shapes.Compatible(c.shapes.element(pair, 0), c.shapes.element(pair, 1))) {
+    return Fail("source and destination of copy-done differ: {}", c.Text(pair));
+  }
+  return c.shapes.element(pair, 0);
+}
+
+namespace {
+
+/// ((parameters…), result, …) of an asynchronous instruction.
+Status ExpectAsyncTuple(const Context& c, ShapeId shape) {
+  if (c.shapes.IsTuple(shape) && c.shapes.element_count(shape) >= 2 &&
+      c.shapes.IsTuple(c.shapes.element(shape, 0))) {
+    return {};
+  }
+  return Fail("{} needs the shape ((operands), result, …), not {}", OpcodeText(c.input.opcode),
+              c.Text(shape));
+}
+
+}  // namespace
+
+Result<ShapeId> InferAsyncStart(const Context& c) {
+  ShapeId declared = c.input.declared;
+  TRY(ExpectAsyncTuple(c, declared));
+  ASSIGN_OR_RETURN(Callee callee, GetCallee(c, 0));
+  TRY(ExpectParameters(c, callee, c.input.operands));
+  std::vector<ShapeId> results = {c.shapes.Tuple(callee.parameters), callee.root};
+  for (uint32_t i = 2; i < c.shapes.element_count(declared); ++i) {
+    results.push_back(c.shapes.element(declared, i));
+  }
+  return c.shapes.Tuple(results);
+}
+
+Result<ShapeId> InferAsyncUpdate(const Context& c) {
+  if (c.operand_count() != 1)
+    return Fail("async-update takes one operand, not {}", c.operand_count());
+  TRY(ExpectAsyncTuple(c, c.operand(0)));
+  return c.operand(0);
+}
+
+Result<ShapeId> InferAsyncDone(const Context& c) {
+  TRY(ExpectAsyncTuple(c, c.operand(0)));
+  return c.shapes.element(c.operand(0), 1);
+}
+
+namespace {
+
+Status ExpectToken(const Context& c, size_t i) {
+  if (c.type(i) == ElementType::kToken) return {};
+  return Fail("operand {} of {} must be a token, not {}", i, OpcodeText(c.input.opcode),
+              c.Text(c.operand(i)));
+}
+
+/// Element `index` of a tuple; fails when there is none.
+Result<ShapeId> Member(const Context& c, ShapeId tuple, uint32_t index) {
+  if (c.shapes.IsTuple(tuple) && index < c.shapes.element_count(tuple)) {
+    return c.shapes.element(tuple, index);
+  }
+  return Fail("{} has no element {}, which {} needs", c.Text(tuple), index,
+              OpcodeText(c.input.opcode));
+}
+
+}  // namespace
+
+Result<ShapeId> InferHostTransfer(const Context& c) {
+  ShapeId context = c.Array(ElementType::kU32, std::span<const int64_t>());
+  ShapeId token = c.shapes.Token();
+  ShapeId data;
+  switch (c.input.opcode) {
+    case Opcode::kSend: {
+      TRY(ExpectToken(c, 1));
+      ShapeId results[] = {c.operand(0), context, token};
+      return c.shapes.Tuple(results);
+    }
+    case Opcode::kRecv: {
+      TRY(ExpectToken(c, 0));
+      ASSIGN_OR_RETURN(data, Member(c, c.input.declared, 0));
+      ShapeId results[] = {data, context, token};
+      return c.shapes.Tuple(results);
+    }
+    case Opcode::kInfeed: {
+      TRY(ExpectToken(c, 0));
+      ASSIGN_OR_RETURN(data, Member(c, c.input.declared, 0));
+      break;
+    }
+    case Opcode::kRecvDone: {
+      ASSIGN_OR_RETURN(data, Member(c, c.operand(0), 0));
+      break;
+    }
+    case Opcode::kOutfeed: {
+      TRY(ExpectToken(c, 1));
+      const Attr* sent = c.Find(AttrKind::kOutfeedShape);
+      if (sent != nullptr && !c.shapes.Compatible(ShapeId(sent->low), c.operand(0))) {
+        return Fail("outfeed_shape is {}, but the operand {}", c.Text(ShapeId(sent->low)),
+                    c.Text(c.operand(0)));
+      }
+      return token;
+    }
+    default:  // send-done
+      return token;
+  }
+  ShapeId results[] = {data, token};
+  return c.shapes.Tuple(results);
+}
+
 }  // namespace hlokit::inference

@@ -203,8 +203,20 @@ Result<ShapeId> InferAfterAll(const Context& c);
 Result<ShapeId> InferAddDependency(const Context& c);
 Result<ShapeId> InferCopyStart(const Context& c);
 Result<ShapeId> InferCopyDone(const Context& c);
-Result<ShapeId> InferAsync(const Context& c);
+Result<ShapeId> InferAsyncStart(const Context& c);
+Result<ShapeId> InferAsyncUpdate(const Context& c);
+Result<ShapeId> InferAsyncDone(const Context& c);
 Result<ShapeId> InferHostTransfer(const Context& c);
+// infer_collective.cc
+Result<ShapeId> InferAllGather(const Context& c);
+Result<ShapeId> InferAllGatherStart(const Context& c);
+Result<ShapeId> InferReduceScatter(const Context& c);
+Result<ShapeId> InferSameAsOperands(const Context& c);
+Result<ShapeId> InferAllToAll(const Context& c);
+Result<ShapeId> InferRaggedAllToAll(const Context& c);
+Result<ShapeId> InferCollectivePermute(const Context& c);
+Result<ShapeId> InferCollectivePermuteStart(const Context& c);
+Result<ShapeId> InferSecondOfPair(const Context& c);
 
 }  // namespace hlokit::inference
 

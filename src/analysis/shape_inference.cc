@@ -13,6 +13,18 @@ Result<ShapeId> UnsignedScalar(const Context& c) {
   return c.Array(ElementType::kU32, std::span<const int64_t>());
 }
 
+Result<ShapeId> RngState(const Context& c) {
+  const int64_t sizes[] = {2};
+  return c.Array(ElementType::kU64, sizes);
+}
+Result<ShapeId> InferConstant(const Context& c) {
+  const Attr* literal = c.Find(AttrKind::kConstantLiteral);
+  if (literal == nullptr || literal->low >= c.module.literal_count()) {
+    return Fail("a constant needs a value");
+  }
+  return c.module.literal(LiteralId(literal->low)).shape;
+}
+
 Rule RuleOf(Opcode opcode) {
   switch (opcode) {
     case Opcode::kAbs:
@@ -174,9 +186,59 @@ Rule RuleOf(Opcode opcode) {
       return InferAfterAll;
     case Opcode::kAddDependency:
       return InferAddDependency;
-    default:
+
+    case Opcode::kAllGather:
+      return InferAllGather;
+    case Opcode::kAllGatherStart:
+      return InferAllGatherStart;
+    case Opcode::kReduceScatter:
+      return InferReduceScatter;
+    case Opcode::kAllReduce:
+    case Opcode::kAllReduceStart:
+    case Opcode::kCollectiveBroadcast:
+      return InferSameAsOperands;
+    case Opcode::kAllReduceDone:
+      return SameAsOperand;
+    case Opcode::kAllGatherDone:
+    case Opcode::kCollectivePermuteDone:
+      return InferSecondOfPair;
+    case Opcode::kAllToAll:
+      return InferAllToAll;
+    case Opcode::kRaggedAllToAll:
+      return InferRaggedAllToAll;
+    case Opcode::kCollectivePermute:
+      return InferCollectivePermute;
+    case Opcode::kCollectivePermuteStart:
+      return InferCollectivePermuteStart;
+    case Opcode::kCopyStart:
+      return InferCopyStart;
+    case Opcode::kCopyDone:
+      return InferCopyDone;
+    case Opcode::kAsyncStart:
+      return InferAsyncStart;
+    case Opcode::kAsyncUpdate:
+      return InferAsyncUpdate;
+    case Opcode::kAsyncDone:
+      return InferAsyncDone;
+    case Opcode::kSend:
+    case Opcode::kSendDone:
+    case Opcode::kRecv:
+    case Opcode::kRecvDone:
+    case Opcode::kInfeed:
+    case Opcode::kOutfeed:
+      return InferHostTransfer;
+
+    case Opcode::kConstant:
+      return InferConstant;
+    case Opcode::kRngGetAndUpdateState:
+      return RngState;
+    case Opcode::kBitcast:
+    case Opcode::kCustomCall:
+    case Opcode::kParameter:
+    case Opcode::kUnknown:
       return SameAsDeclared;
   }
+  return SameAsDeclared;
 }
 
 /// opt-barrier counts as inferable, but a text without its type is refused (hlo-text-cases.md,
