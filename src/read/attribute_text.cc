@@ -14,6 +14,7 @@ namespace hlokit::read {
 // ---- window and dim_labels ----
 
 bool Parser::ParseWindow(std::vector<int64_t>* values) {
+  uint32_t begin = token_.begin;
   if (!Expect(Tok::kLeftBrace, "'{'")) return false;
   std::vector<int64_t> size;
   std::vector<int64_t> stride;
@@ -22,7 +23,6 @@ bool Parser::ParseWindow(std::vector<int64_t>* values) {
   std::vector<int64_t> reversal;
   std::vector<std::vector<int64_t>> pad;
   std::vector<std::string_view> seen;
-  uint32_t begin = token_.begin;
   while (!Is(Tok::kRightBrace)) {
     if (!Is(Tok::kAttributeName)) return FailExpected("a window field such as size=");
     std::string_view name = WordText();
@@ -578,7 +578,6 @@ bool Parser::ParseRecoveryTable() {
       Result<Module> module = ReadText(row[2], options_);
       if (!module) return FailHere(DiagId::kBadAttributeValue, "a recovery table holds a module that cannot be read");
       std::string printed = PrintModule(*module);
-      while (printed.ends_with('\n')) printed.pop_back();
       text += ",\n  \"\n";
       for (size_t at = 0; at <= printed.size();) {
         size_t end = std::min(printed.find('\n', at), printed.size());

@@ -419,6 +419,11 @@ bool Parser::NormaliseAttributes(Pending* p) {
       if (const Attr* constraints = FindPending(p, AttrKind::kOperandLayoutConstraints); constraints != nullptr) {
         if (!CheckConstraints(*p, *constraints)) return false;
       }
+      if (const Attr* version = FindPending(p, AttrKind::kApiVersion);
+          options_.strict && version != nullptr && version->integer() == 0) {
+        return FailHere(DiagId::kBadAttributeValue, "API_VERSION_UNSPECIFIED cannot be named",
+                        "leave api_version= out");
+      }
       drop_if(AttrKind::kApiVersion, 1);
       drop_if(AttrKind::kApiVersion, 0);
       drop_if(AttrKind::kSchedule, 0);

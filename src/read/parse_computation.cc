@@ -82,9 +82,11 @@ bool Parser::ParseInstructionList(CompId* computation, StrRef name, uint32_t nam
   if (scopes_.size() <= depth_) {
     scopes_.emplace_back();
     anonymous_names_.emplace_back();
+    parameter_numbers_.emplace_back();
   }
   scopes_[depth_].Clear();
   anonymous_names_[depth_].clear();
+  parameter_numbers_[depth_].clear();
   bool ok = true;
   InstId root;
   bool any = false;
@@ -140,9 +142,6 @@ bool Parser::FinishComputation(CompId computation, uint32_t offset) {
                   fmt::format("parameter number {} leaves a gap: the computation has {} parameter(s)",
                               number, by_number.size()),
                   "number the parameters 0, 1, 2, …");
-    }
-    if (by_number[number].valid()) {
-      return Fail(DiagId::kBadParameterNumber, at, fmt::format("parameter number {} is used twice", number));
     }
     by_number[number] = id;
   }

@@ -111,9 +111,11 @@ bool Parser::ParseArguments(CompId computation, Pending* p) {
   if (!Expect(Tok::kLeftParen, "'('")) return false;
   if (p->opcode == Opcode::kParameter) {
     int64_t number;
-    uint32_t at = token_.begin;
     if (!ParseInteger(&number, "the parameter number")) return false;
-    if (number < 0) return Fail(DiagId::kBadParameterNumber, at, "a parameter number cannot be negative");
+    if (number < 0) return FailHere(DiagId::kBadParameterNumber, "a parameter number cannot be negative");
+    if (!parameter_numbers_[depth_].insert(number).second) {
+      return FailHere(DiagId::kBadParameterNumber, fmt::format("parameter number {} is used twice", number));
+    }
     p->attrs.push_back(Attr::Integer(AttrKind::kParameterNumber, number));
     return Expect(Tok::kRightParen, "')'");
   }
@@ -160,7 +162,7 @@ bool Parser::ParseOperand(CompId computation, Pending* p) {
     }
   }
   bool opcode_like = Is(Tok::kIdentifier) || Is(Tok::kKeyword);
-  if (opcode_like && lexer_.text()[token_.end] == '(') return ParseNested(computation, written, p);
+  if (opcode_like && lexer_.text()[token_.end] == '(') return ParseNested(computation, written, begin, p);
   if (!IsNameToken()) {
     return Fail(DiagId::kUnknownName, begin,
                 fmt::format("expected an operand, found '{}'", TokenText().substr(0, 60)));
@@ -236,8 +238,7 @@ bool Parser::ParseTupleAccess(CompId computation, InstId* id, std::string_view n
   return true;
 }
 
-bool Parser::ParseNested(CompId computation, ShapeId shape, Pending* p) {
-  uint32_t begin = token_.begin;
+bool Parser::ParseNested(CompId computation, ShapeId shape, uint32_t begin, Pending* p) {
   size_t errors = diagnostics_.size();
   if (++nesting_ > kMaxNestedOperands) {
     --nesting_;
@@ -420,7 +421,6 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
     };
     size_t index = std::find_if(names.begin(), names.end(), same) - names.begin();
     bool refused = index == names.size() ||
-                   (kind == AttrKind::kApiVersion && index == 0 && options_.strict) ||
                    (kind == AttrKind::kTransposeA && index == 0);
     if (refused) {
       std::string all;
@@ -555,16 +555,17 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
       if (!Expect(Tok::kLeftBrace, "'{'")) return false;
       do {
         if (!IsNameToken()) return FailExpected("the name of an instruction");
-        InstId id = scopes_[depth_].Find(WordText(), module_);
+        std::string_view name = WordText();
+        InstId id = scopes_[depth_].Find(name, module_);
+        Next();
         if (!id.valid()) {
-          if (poisoned_.count(WordText()) == 0) {
-            return FailHere(DiagId::kUnknownName, fmt::format("no instruction '{}' is defined before this line", WordText()));
+          if (poisoned_.count(name) == 0) {
+            return FailHere(DiagId::kUnknownName, fmt::format("no instruction '{}' is defined before this line", name));
           }
           p->poisoned = true;
         } else if (std::find(ids.begin(), ids.end(), id.value) == ids.end()) {
           ids.push_back(id.value);
         }
-        Next();
       } while (Eat(Tok::kComma));
       p->attrs.push_back(module_.RefsAttribute(kind, ids));
       return Expect(Tok::kRightBrace, "',' or '}'");

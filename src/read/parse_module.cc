@@ -135,12 +135,13 @@ bool Parser::ParseInputOutputAlias() {
     }
     if (Eat(Tok::kComma)) {
       std::string_view kind = TokenText();
+      Next();
       if (kind == "must-alias") {
         alias.kind = AliasKind::kMust;
       } else if (kind != "may-alias") {
-        return FailExpected("may-alias or must-alias");
+        return FailHere(DiagId::kBadAlias, fmt::format("'{}' is no kind of alias", kind.substr(0, 40)),
+                        "write may-alias or must-alias");
       }
-      Next();
     }
     if (!Expect(Tok::kRightParen, "')'")) return false;
     module_.config().input_output_alias.push_back(std::move(alias));
@@ -291,13 +292,15 @@ bool Parser::CheckHeaderAgainstEntry() {
     config.entry_computation_layout->result = module_.shape(entry.root);
   }
   std::vector<uint32_t> seen;
+  // Just behind the last computation.
+  uint32_t end = static_cast<uint32_t>(lexer_.text().find_last_not_of(" \t\r\n") + 1);
   for (const InputOutputAlias& alias : config.input_output_alias) {
     std::optional<uint32_t> at = shapes.PreorderOf(module_.shape(entry.root), alias.output_index);
     if (!at) {
-      return Fail(DiagId::kBadAlias, 0, "input_output_alias names a part that the result does not have");
+      return Fail(DiagId::kBadAlias, end, "input_output_alias names a part that the result does not have");
     }
     if (std::find(seen.begin(), seen.end(), *at) != seen.end()) {
-      return Fail(DiagId::kBadAlias, 0, "input_output_alias names a part of the result twice");
+      return Fail(DiagId::kBadAlias, end, "input_output_alias names a part of the result twice");
     }
     seen.push_back(*at);
   }

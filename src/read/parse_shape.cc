@@ -165,11 +165,12 @@ bool Parser::ParseLayoutBody(size_t rank, LayoutId* layout) {
     } while (Eat(Tok::kComma));
   }
   LayoutExtras extras;
-  if (Eat(Tok::kColon) && !ParseLayoutAttributes(&extras)) return false;
-  uint32_t close = token_.begin;
+  bool physical_shape = false;
+  if (Eat(Tok::kColon) && !ParseLayoutAttributes(&extras, &physical_shape)) return false;
   if (!Expect(Tok::kRightBrace, "'}'")) return false;
+  if (physical_shape) return FailHere(DiagId::kBadLayout, "a physical shape cannot stand inside a shape");
   if (minor_to_major.size() != rank) {
-    return Fail(DiagId::kBadLayout, close,
+    return FailHere(DiagId::kBadLayout,
                 fmt::format("the layout has {} entries, but the type has {} dimensions",
                             minor_to_major.size(), rank),
                 "list each dimension once, the fastest varying first");
@@ -178,7 +179,7 @@ bool Parser::ParseLayoutBody(size_t rank, LayoutId* layout) {
   return true;
 }
 
-bool Parser::ParseLayoutAttributes(LayoutExtras* extras) {
+bool Parser::ParseLayoutAttributes(LayoutExtras* extras, bool* physical_shape) {
   auto is_letter = [&](std::string_view letter) { return Is(Tok::kIdentifier) && TokenText() == letter; };
   auto in_parens = [&](int64_t* value) {
     return Expect(Tok::kLeftParen, "'('") && ParseInteger(value) && Expect(Tok::kRightParen, "')'");
@@ -229,7 +230,13 @@ bool Parser::ParseLayoutAttributes(LayoutExtras* extras) {
     if (!ParseSplits(extras)) return false;
   }
   if (is_letter("P")) {
-    return FailHere(DiagId::kBadLayout, "a physical shape cannot stand inside a shape");
+    Next();
+    ShapeId physical;
+    if (++nesting_ > kMaxNestedOperands) return FailHere(DiagId::kTooDeep, "layouts nest too deep");
+    bool ok = Expect(Tok::kLeftParen, "'('") && ParseShape(&physical) && Expect(Tok::kRightParen, "')'");
+    --nesting_;
+    if (!ok) return false;
+    *physical_shape = true;
   }
   if (is_letter("M")) {
     Next();

@@ -68,6 +68,7 @@ Parser::Parser(std::string text, const ReadOptions& options) : options_(options)
   lexer_ = Lexer(size == 0 ? std::string_view("") : module_.str({base_, size}));
   scopes_.resize(1);
   anonymous_names_.resize(1);
+  parameter_numbers_.resize(1);
 }
 
 Parser::Parser(std::string text, const ReadOptions& options, const Module& pools)
@@ -77,6 +78,7 @@ Parser::Parser(std::string text, const ReadOptions& options, const Module& pools
   lexer_ = Lexer(size == 0 ? std::string_view("") : module_.str({base_, size}));
   scopes_.resize(1);
   anonymous_names_.resize(1);
+  parameter_numbers_.resize(1);
 }
 
 SourceLocation Parser::Locate(uint32_t offset) const {

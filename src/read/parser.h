@@ -168,7 +168,7 @@ class Parser {
   bool ParseArguments(CompId computation, Pending* p);
   bool ParseOperand(CompId computation, Pending* p);
   bool ParseOperandName(CompId computation, ShapeId written, uint32_t written_offset, Pending* p);
-  bool ParseNested(CompId computation, ShapeId shape, Pending* p);
+  bool ParseNested(CompId computation, ShapeId shape, uint32_t begin, Pending* p);
   bool ParseTupleAccess(CompId computation, InstId* id, std::string_view name, uint32_t begin);
   bool ParseAttributes(CompId computation, Pending* p);
   bool ParseAttributeValue(CompId computation, AttrKind kind, Pending* p);
@@ -194,7 +194,7 @@ class Parser {
   bool ParseShape(ShapeId* shape);
   bool ParseArrayShape(ShapeId* shape);
   bool ParseLayoutBody(size_t rank, LayoutId* layout);
-  bool ParseLayoutAttributes(LayoutExtras* extras);
+  bool ParseLayoutAttributes(LayoutExtras* extras, bool* physical_shape);
   bool ParseTiles(LayoutExtras* extras);
   bool ParseSplits(LayoutExtras* extras);
   bool LooksLikeShape() const {
@@ -273,6 +273,7 @@ class Parser {
   };
   std::vector<Forward> forwards_;
   std::vector<std::unordered_map<std::string, uint32_t>> anonymous_names_;  // per scope
+  std::vector<std::unordered_set<int64_t>> parameter_numbers_;             // per scope
   bool single_instruction_ = false;
   bool any_root_ = false;
   std::vector<std::pair<InstId, int64_t>> stack_frame_users_;
