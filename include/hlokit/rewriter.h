@@ -59,13 +59,19 @@ class Rewriter {
   InstId AddElement(InstId tuple, uint32_t index, ShapeId shape);
   void CopyMetadata(InstId from, InstId to);
 
+  /// What happens to the control edges of a replaced instruction.
+  enum class ControlEdges : uint8_t {
+    kMove,  ///< the replacement gets them
+    kKeep,  ///< they stay, and so does the replaced instruction, without users
+  };
   /// Replaces all uses of `old` (and the root) by `replacement`, then removes `old`. Returns false and
   /// does nothing when both carry a sharding and the two differ.
-  bool Replace(InstId old, InstId replacement);
+  bool Replace(InstId old, InstId replacement, ControlEdges edges = ControlEdges::kMove);
   /// Replaces the uses only.
   void ReplaceUses(InstId old, InstId replacement);
   void SetOperand(InstId inst, uint32_t index, InstId operand);
   void SetShape(InstId inst, ShapeId shape);
+  void NoteAdded(InstId inst) { Log(Edit::Kind::kAdded, inst); }
   void NoteChanged(InstId inst) { Log(Edit::Kind::kChanged, inst); }
 
   /// No users, not the root, no control edges, no parameter. (Effects are the caller's question.)
@@ -80,13 +86,17 @@ class Rewriter {
   /// Predecessors and successors of `from` become those of `to`; `from` has none afterwards.
   void MoveControlEdges(InstId from, InstId to);
 
+  void AddControlEdge(InstId predecessor, InstId successor);
+  void DropControlEdges(InstId inst);
+  /// Removes a computation that nobody calls.
+  void RemoveComputation(CompId computation);
+
   /// Takes dead instructions out of the lists. Called by the destructor.
   void Finish();
 
  private:
   void Log(Edit::Kind kind, InstId inst, InstId by = {});
   void SetPredecessors(InstId inst, std::span<const InstId> predecessors);
-  void DropControlEdges(InstId inst);
   void Inherit(InstId old, InstId replacement);
 
   Module& module_;

@@ -74,17 +74,17 @@ void Rewriter::Inherit(InstId old, InstId replacement) {
   }
 }
 
-bool Rewriter::Replace(InstId old, InstId replacement) {
+bool Rewriter::Replace(InstId old, InstId replacement, ControlEdges edges) {
   const Attr* before = module_.FindAttr(old, AttrKind::kSharding);
   const Attr* after = module_.FindAttr(replacement, AttrKind::kSharding);
   if (before != nullptr && after != nullptr &&
       module_.str(before->text()) != module_.str(after->text())) {
     return false;
   }
-  if (HasControlEdges(old)) MoveControlEdges(old, replacement);
+  if (edges == ControlEdges::kMove && HasControlEdges(old)) MoveControlEdges(old, replacement);
   Inherit(old, replacement);
   ReplaceUses(old, replacement);
-  RemoveWithUnusedOperands(old);
+  if (!HasControlEdges(old)) RemoveWithUnusedOperands(old);
   return true;
 }
 
@@ -135,6 +135,14 @@ void Rewriter::RemoveWithUnusedOperands(InstId inst) {
   }
 }
 
+void Rewriter::RemoveComputation(CompId computation) {
+  const std::vector<InstId> instructions = module_.computation(computation).instructions;
+  for (InstId inst : instructions) Remove(inst);
+  module_.computation(computation).dead = true;
+  any_dead_ = true;
+  changed_ = true;
+}
+
 void Rewriter::Finish() {
   if (any_dead_) module_.RemoveDead();
   any_dead_ = false;
@@ -166,10 +174,13 @@ void Rewriter::DropControlEdges(InstId inst) {
   for (InstId before : module_.control_predecessors(inst)) {
     std::erase(successors_[before.value], inst);
   }
+  if (module_.HasAttr(inst, AttrKind::kControlPredecessors)) {
+    module_.RemoveAttr(inst, AttrKind::kControlPredecessors);
+  }
   auto found = successors_.find(inst.value);
   if (found == successors_.end()) return;
   std::vector<InstId> after = std::move(found->second);
-  successors_.erase(found);
+  successors_.erase(inst.value);
   for (InstId successor : after) {
     std::span<const InstId> all = module_.control_predecessors(successor);
     std::vector<InstId> rest(all.begin(), all.end());
@@ -184,18 +195,18 @@ void Rewriter::MoveControlEdges(InstId from, InstId to) {
   std::span<const InstId> next = control_successors(from);
   std::vector<InstId> after(next.begin(), next.end());
   DropControlEdges(from);
-  module_.RemoveAttr(from, AttrKind::kControlPredecessors);
-  auto add = [&](InstId predecessor, InstId successor) {
-    if (predecessor == successor) return;
-    std::span<const InstId> present = module_.control_predecessors(successor);
-    if (std::find(present.begin(), present.end(), predecessor) != present.end()) return;
-    std::vector<InstId> list(present.begin(), present.end());
-    list.push_back(predecessor);
-    SetPredecessors(successor, list);
-    successors_[predecessor.value].push_back(successor);
-  };
-  for (InstId predecessor : before) add(predecessor, to);
-  for (InstId successor : after) add(to, successor);
+  for (InstId predecessor : before) AddControlEdge(predecessor, to);
+  for (InstId successor : after) AddControlEdge(to, successor);
+}
+
+void Rewriter::AddControlEdge(InstId predecessor, InstId successor) {
+  if (predecessor == successor) return;
+  std::span<const InstId> present = module_.control_predecessors(successor);
+  if (std::find(present.begin(), present.end(), predecessor) != present.end()) return;
+  std::vector<InstId> list(present.begin(), present.end());
+  list.push_back(predecessor);
+  SetPredecessors(successor, list);
+  successors_[predecessor.value].push_back(successor);
 }
 
 // ---- effects ----

@@ -26,7 +26,8 @@ InstId WholeTuple(const Module& module, InstId tuple) {
 InstId ReadElement(const Module& module, InstId inst) {
   InstId tuple = module.operand(inst, 0);
   if (module.opcode(tuple) != Opcode::kTuple) return {};
-  return module.operand(tuple, static_cast<uint32_t>(module.tuple_index(inst)));
+  uint64_t index = static_cast<uint64_t>(module.tuple_index(inst));
+  return index < module.operand_count(tuple) ? module.operand(tuple, index) : InstId();
 }
 
 }  // namespace

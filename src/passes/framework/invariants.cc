@@ -1,0 +1,75 @@
+// What may a pass rely on, and is it so?
+#include <vector>
+
+#include "fmt/format.h"
+#include "hlokit/pass.h"
+#include "src/passes/shared/call_graph.h"
+
+namespace hlokit {
+namespace {
+
+std::unexpected<Error> Broken(std::string message, std::string help) {
+  return MakeError(ExitCode::kUnsupported, DiagId::kInvariantBroken, std::move(message),
+                   std::move(help));
+}
+
+Status CheckLayoutsSet(const Module& module) {
+  const ShapePool& shapes = module.shapes();
+  for (CompId computation : module.computation_order()) {
+    for (InstId inst : module.computation(computation).instructions) {
+      if (shapes[module.shape(inst)].fully_set) continue;
+      // Tokens and opaque values have no layout; only arrays count.
+      for (ShapeId part : shapes.Subshapes(module.shape(inst))) {
+        if (!shapes.IsArray(part) || shapes.layout(part).valid()) continue;
+        return Broken(fmt::format("{} has no layout: {}", module.name(inst),
+                                  shapes.Text(module.shape(inst))),
+                      "run layout-assignment first, or read the module with missing layouts filled in");
+      }
+    }
+  }
+  return {};
+}
+
+Status CheckFlat(const Module& module) {
+  CallGraph graph(module);
+  for (CompId computation : module.computation_order()) {
+    if (graph.context(computation) == CallContext::kBoth ||
+        (graph.context(computation) == CallContext::kControlFlow &&
+         graph.callers(computation).size() > 1)) {
+      return Broken(
+          fmt::format("the call graph is not flat: {} is called from {} places",
+                      module.name(computation), graph.callers(computation).size()),
+          "run flatten-call-graph first");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view InvariantText(Invariant invariant) {
+  switch (invariant) {
+    case Invariant::kEntryLayout:
+      return "the module has an entry_computation_layout";
+    case Invariant::kLayoutsSet:
+      return "every array has a layout";
+    case Invariant::kFlatCallGraph:
+      return "every computation called from control flow has one call site";
+  }
+  return "";
+}
+
+Status CheckInvariant(const Module& module, Invariant invariant) {
+  switch (invariant) {
+    case Invariant::kEntryLayout:
+      if (module.config().entry_computation_layout.has_value()) return {};
+      return Broken("the module has no entry_computation_layout", "add one to the HloModule line");
+    case Invariant::kLayoutsSet:
+      return CheckLayoutsSet(module);
+    case Invariant::kFlatCallGraph:
+      return CheckFlat(module);
+  }
+  return {};
+}
+
+}  // namespace hlokit

@@ -1,0 +1,85 @@
+// Runs layout assignment as a pass: every instruction gets its layouts, copies settle disagreements.
+#include "hlokit/layout_assignment.h"
+
+#include "fmt/format.h"
+#include "hlokit/reader.h"
+#include "src/passes/passes.h"
+
+namespace hlokit {
+namespace {
+
+constexpr Invariant kEnsures[] = {Invariant::kLayoutsSet, Invariant::kEntryLayout};
+constexpr OptionSpec kOptions[] = {
+    {"backend", OptionType::kText, "generic", "whose rules apply"},
+    {"device", OptionType::kText, "", "the device of the backend"},
+    {"entry-layouts", OptionType::kText, "",
+     "\"unset\": the pass chooses; or \"(shape, shape)->shape\"; default: what the module says"},
+    {"reverse", OptionType::kBool, "false", "callers before callees"},
+    {"channel-table", OptionType::kBool, "true", "collectives with a channel id agree on a layout"},
+    {"row-reduction", OptionType::kBool, "false", "the row reduction rule of the base pass"},
+};
+
+class LayoutAssignment : public Pass {
+ public:
+  std::string_view name() const override { return "layout-assignment"; }
+  Result<bool> Run(Module& module, PassContext& context) override;
+};
+
+Status CheckBackend(const PassOptions& options) {
+  if (options.Text("backend") == "generic" && options.Text("device").empty()) return {};
+  return MakeError(ExitCode::kUnsupported, DiagId::kBackendNotAvailable,
+                   fmt::format("layout-assignment: backend {} device \"{}\" is not available yet",
+                               options.Text("backend"), options.Text("device")),
+                   "leave the options out, or say backend=generic");
+}
+
+/// Every leaf is free but scalars, whose empty layout is the only one there is.
+ShapeId WithFreeLeaves(ShapePool& shapes, ShapeId shape) {
+  std::vector<LayoutId> layouts;
+  for (ShapeId part : shapes.Subshapes(shape)) {
+    bool scalar = shapes.IsArray(part) && shapes.rank(part) == 0;
+    layouts.push_back(scalar ? shapes.DescendingLayout(0) : LayoutId());
+  }
+  return shapes.WithLeafLayouts(shape, layouts);
+}
+
+Result<std::optional<ComputationLayout>> EntryLayouts(Module& module, const PassOptions& options) {
+  const std::string& text = options.Text("entry-layouts");
+  std::optional<ComputationLayout> layout = module.config().entry_computation_layout;
+  if (text.empty() || !layout) return layout;
+  if (text != "unset") {
+    ASSIGN_OR_RETURN(ComputationLayout given, ReadComputationLayout(text, module, *layout));
+    return given;
+  }
+  for (ShapeId& shape : layout->parameters) shape = WithFreeLeaves(module.shapes(), shape);
+  layout->result = WithFreeLeaves(module.shapes(), layout->result);
+  return layout;
+}
+
+Result<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
+  TRY(CheckBackend(context.options));
+  LayoutAssignmentOptions options;
+  options.reverse_order = context.options.Bool("reverse");
+  options.channel_table = context.options.Bool("channel-table");
+  options.row_reduction = context.options.Bool("row-reduction");
+  ASSIGN_OR_RETURN(options.entry_layout, EntryLayouts(module, context.options));
+  ASSIGN_OR_RETURN(LayoutAssignmentReport report, AssignLayouts(module, options));
+  if (context.log != nullptr) {
+    for (const AddedCopy& copy : report.copies) {
+      context.log->edits.push_back({Edit::Kind::kAdded, copy.top, {}});
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const PassInfo kLayoutAssignment = {
+    .make = MakePass<LayoutAssignment>,
+    .summary = "give every instruction its layouts, with copies where demands disagree",
+    .help = "The base pass of XLA, exactly. Always reports a change, as the reference does.",
+    .options = kOptions,
+    .ensures_invariants = kEnsures,
+};
+
+}  // namespace hlokit

@@ -1,0 +1,249 @@
+// Which rule applies to which opcode, and what do all rules share?
+#include "src/passes/normalization/normalizer.h"
+
+#include <algorithm>
+
+#include "fmt/format.h"
+#include "src/passes/shared/literals.h"
+
+namespace hlokit {
+
+Normalizer::Rule Normalizer::RuleFor(Opcode opcode) {
+  switch (opcode) {
+    case Opcode::kConstant:
+      return &Normalizer::Constant;
+    case Opcode::kSlice:
+      return &Normalizer::Slice;
+    case Opcode::kDynamicSlice:
+      return &Normalizer::DynamicSlice;
+    case Opcode::kDynamicUpdateSlice:
+      return &Normalizer::DynamicUpdateSlice;
+    case Opcode::kPad:
+      return &Normalizer::Pad;
+    case Opcode::kReverse:
+      return &Normalizer::Reverse;
+    case Opcode::kConcatenate:
+      return &Normalizer::Concatenate;
+    case Opcode::kReduceWindow:
+      return &Normalizer::ReduceWindow;
+    case Opcode::kIota:
+      return &Normalizer::Iota;
+    case Opcode::kBroadcast:
+      return &Normalizer::Broadcast;
+    case Opcode::kReshape:
+      return &Normalizer::Reshape;
+    case Opcode::kBitcastConvert:
+      return &Normalizer::BitcastConvert;
+    case Opcode::kTranspose:
+      return &Normalizer::Transpose;
+    case Opcode::kCopy:
+      return &Normalizer::Copy;
+    case Opcode::kScatter:
+      return &Normalizer::Scatter;
+    case Opcode::kConvolution:
+      return &Normalizer::Convolution;
+    case Opcode::kAbs:
+    case Opcode::kAcos:
+    case Opcode::kAcosh:
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kAsin:
+    case Opcode::kAsinh:
+    case Opcode::kAtan2:
+    case Opcode::kAtanh:
+    case Opcode::kCbrt:
+    case Opcode::kCeil:
+    case Opcode::kClamp:
+    case Opcode::kClz:
+    case Opcode::kCompare:
+    case Opcode::kComplex:
+    case Opcode::kConvert:
+    case Opcode::kCos:
+    case Opcode::kCosh:
+    case Opcode::kDivide:
+    case Opcode::kErf:
+    case Opcode::kExp:
+    case Opcode::kExpm1:
+    case Opcode::kFloor:
+    case Opcode::kImag:
+    case Opcode::kIsFinite:
+    case Opcode::kLog:
+    case Opcode::kLog1p:
+    case Opcode::kLogistic:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMulhi:
+    case Opcode::kMultiply:
+    case Opcode::kNegate:
+    case Opcode::kNot:
+    case Opcode::kOr:
+    case Opcode::kPopulationCount:
+    case Opcode::kPower:
+    case Opcode::kReal:
+    case Opcode::kReducePrecision:
+    case Opcode::kRemainder:
+    case Opcode::kRoundNearestAfz:
+    case Opcode::kRoundNearestEven:
+    case Opcode::kRsqrt:
+    case Opcode::kSelect:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kSign:
+    case Opcode::kSin:
+    case Opcode::kSinh:
+    case Opcode::kSqrt:
+    case Opcode::kStochasticConvert:
+    case Opcode::kSubtract:
+    case Opcode::kTan:
+    case Opcode::kTanh:
+    case Opcode::kXor:
+      return &Normalizer::Elementwise;
+    default:
+      return &Normalizer::Default;
+  }
+}
+
+Status Normalizer::Visit(InstId inst) {
+  bool all_normal = IsNormal(inst);
+  for (InstId operand : module_.operands(inst)) all_normal = all_normal && IsNormal(operand);
+  if (all_normal) return {};
+  return (this->*RuleFor(module_.opcode(inst)))(inst);
+}
+
+// ---- helpers ----
+
+bool Normalizer::IsNormal(InstId inst) const {
+  ShapeId shape = module_.shape(inst);
+  return shapes_.IsArray(shape) && IsDescending(shapes_, shapes_.layout(shape));
+}
+
+ShapeId Normalizer::N(ShapeId array) {
+  LayoutId layout = shapes_.layout(array);
+  if (IsDescending(shapes_, layout)) return array;
+  return PermuteDimensions(shapes_, array, PhysicalOrder(shapes_, layout));
+}
+
+Result<InstId> Normalizer::Input(InstId user, uint32_t operand) {
+  InstId input = module_.operand(user, operand);
+  if (IsNormal(input)) return input;
+  if (module_.opcode(input) == Opcode::kBitcast && IsNormal(module_.operand(input, 0))) {
+    return module_.operand(input, 0);
+  }
+  return CannotHandle(user, fmt::format("operand {} is neither descending nor a bitcast of a descending value",
+                                        module_.name(input)));
+}
+
+Status Normalizer::RequireSameLayout(InstId inst, uint32_t operand) const {
+  ShapeId input = module_.shape(module_.operand(inst, operand));
+  if (shapes_.SameOrder(shapes_.layout(input), shapes_.layout(module_.shape(inst)))) return {};
+  return CannotHandle(inst, fmt::format("operand {} has another layout than the result: {} and {}",
+                                        operand, shapes_.Text(input),
+                                        shapes_.Text(module_.shape(inst))));
+}
+
+std::unexpected<Error> Normalizer::CannotHandle(InstId inst, std::string_view why) const {
+  return MakeError(ExitCode::kUnsupported, DiagId::kNotNormalizable,
+                   fmt::format("layout-normalization cannot handle {} {}: {}",
+                               OpcodeText(module_.opcode(inst)), module_.name(inst), why),
+                   "run layout-assignment (and a reshape decomposer) first");
+}
+
+std::vector<Attr> Normalizer::OwnAttributes(InstId inst) const {
+  std::vector<Attr> out;
+  std::span<const AttrKind> common = CommonAttributes();
+  for (const Attr& attr : module_.attributes(inst)) {
+    if (std::find(common.begin(), common.end(), attr.kind) == common.end()) out.push_back(attr);
+  }
+  return out;
+}
+
+std::vector<Attr> Normalizer::OwnAttributes(InstId inst, Attr replaced) const {
+  std::vector<Attr> out = OwnAttributes(inst);
+  std::erase_if(out, [&](const Attr& attr) { return attr.kind == replaced.kind; });
+  out.push_back(replaced);
+  return out;
+}
+
+std::vector<Attr> Normalizer::Dimensions(InstId inst, std::span<const int64_t> dimensions) {
+  return OwnAttributes(inst, module_.IntsAttribute(AttrKind::kDimensions, dimensions));
+}
+
+InstId Normalizer::Make(InstId old, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
+                        std::span<const Attr> attributes) {
+  std::vector<Attr> own(attributes.begin(), attributes.end());
+  for (Attr& attr : own) {
+    if (attr.kind == AttrKind::kCalledComputations) {
+      attr = module_.RefsAttribute(attr.kind, module_.refs(attr));
+    }
+  }
+  InstId inst = rewriter_.Add(module_.computation_of(old), opcode, shape, operands, own);
+  rewriter_.CopyMetadata(old, inst);
+  return inst;
+}
+
+InstId Normalizer::AddBitcast(InstId operand, ShapeId shape, InstId metadata_of) {
+  InstId bitcast = rewriter_.AddUnary(Opcode::kBitcast, shape, operand);
+  rewriter_.CopyMetadata(metadata_of, bitcast);
+  return bitcast;
+}
+
+void Normalizer::ReplaceBy(InstId old, InstId value) {
+  if (module_.shape(value) != module_.shape(old)) value = AddBitcast(value, module_.shape(old), old);
+  rewriter_.Replace(old, value);
+}
+
+Status Normalizer::Rewrite(InstId old, Opcode opcode, std::span<const InstId> operands,
+                           std::span<const Attr> attributes) {
+  ReplaceBy(old, Make(old, opcode, N(old), operands, attributes));
+  return {};
+}
+
+std::vector<int64_t> Normalizer::PermuteGroups(std::span<const int64_t> values, size_t width,
+                                               std::span<const int64_t> order) const {
+  std::vector<int64_t> out;
+  for (int64_t d : order) {
+    size_t begin = static_cast<size_t>(d) * width;
+    if (begin + width > values.size()) break;
+    out.insert(out.end(), values.begin() + begin, values.begin() + begin + width);
+  }
+  return out;
+}
+
+// ---- the two rules that touch no operand ----
+
+Status Normalizer::Default(InstId inst) {
+  ShapeId shape = module_.shape(inst);
+  if (module_.users(inst).empty() || !shapes_.IsArray(shape) || IsNormal(inst)) return {};
+  std::span<const InstId> all = module_.users(inst);
+  const std::vector<InstId> users(all.begin(), all.end());
+  InstId normal = AddBitcast(inst, N(shape), inst);
+  InstId back = AddBitcast(normal, shape, inst);
+  for (InstId user : users) {
+    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
+      if (module_.operand(user, i) == inst) rewriter_.SetOperand(user, i, back);
+    }
+  }
+  return {};
+}
+
+Status Normalizer::Constant(InstId inst) {
+  ShapeId shape = module_.shape(inst);
+  if (!shapes_.IsArray(shape) || shapes_.ElementCount(shape) == 0) return {};
+  ASSIGN_OR_RETURN(LiteralId literal, PermuteLiteral(module_, module_.literal_of(inst), P(inst)));
+  std::span<const InstId> all = module_.users(inst);
+  const std::vector<InstId> users(all.begin(), all.end());
+  rewriter_.SetShape(inst, N(shape));
+  module_.SetAttr(inst, module_.IdAttribute(AttrKind::kConstantLiteral, literal.value));
+  InstId back = AddBitcast(inst, shape, inst);
+  for (InstId user : users) {
+    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
+      if (module_.operand(user, i) == inst) rewriter_.SetOperand(user, i, back);
+    }
+  }
+  ComputationData& computation = module_.computation(module_.computation_of(inst));
+  if (computation.root == inst) computation.root = back;
+  return {};
+}
+
+}  // namespace hlokit

@@ -1,0 +1,89 @@
+// The state of layout-normalization, and the rules that it dispatches to.
+#ifndef HLOKIT_SRC_PASSES_NORMALIZATION_NORMALIZER_H_
+#define HLOKIT_SRC_PASSES_NORMALIZATION_NORMALIZER_H_
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "hlokit/pass.h"
+#include "src/passes/shared/permute_shape.h"
+
+namespace hlokit {
+
+/// Words of layout-normalization.md: p(S) lists the logical dimensions of S in physical order, q(S) is its
+/// inverse, N(S) is S with its dimensions in physical order and a descending layout.
+class Normalizer {
+ public:
+  explicit Normalizer(Rewriter& rewriter)
+      : rewriter_(rewriter), module_(rewriter.module()), shapes_(module_.shapes()) {}
+
+  /// One instruction, whose operands have been visited.
+  Status Visit(InstId inst);
+
+ private:
+  using Permutation = std::vector<int64_t>;
+  using Rule = Status (Normalizer::*)(InstId);
+  static Rule RuleFor(Opcode opcode);
+
+  // Rules, by the question how the dimensions of the result relate to those of the operands.
+  Status Default(InstId inst);          // the operation stays, its users read a bitcast pair
+  Status Constant(InstId inst);         // the literal gets the physical dimensions
+  Status Elementwise(InstId inst);      // same operation on physical dimensions
+  Status Slice(InstId inst);
+  Status DynamicSlice(InstId inst);
+  Status DynamicUpdateSlice(InstId inst);
+  Status Pad(InstId inst);
+  Status Reverse(InstId inst);
+  Status Concatenate(InstId inst);
+  Status ReduceWindow(InstId inst);
+  Status Iota(InstId inst);
+  Status Broadcast(InstId inst);
+  Status Reshape(InstId inst);
+  Status BitcastConvert(InstId inst);
+  Status Transpose(InstId inst);
+  Status Copy(InstId inst);
+  Status Scatter(InstId inst);
+  Status ScatterTuple(InstId inst, std::span<const InstId> operands,
+                      std::span<const Attr> attributes);
+  Status Convolution(InstId inst);
+
+  // ---- helpers ----
+  bool IsNormal(InstId inst) const;  // an array in descending layout
+  Permutation P(InstId inst) const { return PhysicalOrder(shapes_, shapes_.layout(module_.shape(inst))); }
+  Permutation Q(InstId inst) const { return InversePermutation(P(inst)); }
+  ShapeId N(ShapeId array);
+  ShapeId N(InstId inst) { return N(module_.shape(inst)); }
+  /// The operand itself when it is normal, else what its bitcast reads.
+  Result<InstId> Input(InstId user, uint32_t operand);
+  /// Fails unless the operand is laid out like the result.
+  Status RequireSameLayout(InstId inst, uint32_t operand) const;
+  std::unexpected<Error> CannotHandle(InstId inst, std::string_view why) const;
+  /// The attributes that say what the operation does, with one replaced.
+  std::vector<Attr> OwnAttributes(InstId inst) const;
+  std::vector<Attr> OwnAttributes(InstId inst, Attr replaced) const;
+  std::vector<Attr> Dimensions(InstId inst, std::span<const int64_t> dimensions);
+  /// The new operation, with the metadata of the old one.
+  InstId Make(InstId old, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
+              std::span<const Attr> attributes);
+  /// Replaces `old` by `value`, through a bitcast when the shapes differ.
+  void ReplaceBy(InstId old, InstId value);
+  /// Make and ReplaceBy with shape N(old).
+  Status Rewrite(InstId old, Opcode opcode, std::span<const InstId> operands,
+                 std::span<const Attr> attributes);
+  Status RewriteUnary(InstId old, Opcode opcode, InstId operand, std::span<const Attr> attributes) {
+    return Rewrite(old, opcode, {&operand, 1}, attributes);
+  }
+  InstId AddBitcast(InstId operand, ShapeId shape, InstId metadata_of);
+  /// Groups of `width` numbers per dimension, in physical order.
+  std::vector<int64_t> PermuteGroups(std::span<const int64_t> values, size_t width,
+                                     std::span<const int64_t> order) const;
+
+  Rewriter& rewriter_;
+  Module& module_;
+  ShapePool& shapes_;
+};
+
+}  // namespace hlokit
+
+#endif  // HLOKIT_SRC_PASSES_NORMALIZATION_NORMALIZER_H_
