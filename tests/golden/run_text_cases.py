@@ -22,9 +22,9 @@ FLAGS = {
     "no-fill": ["--no-fill"],
     "large-constants": ["--large-constants"],
     "operand-shapes": ["--operand-shapes"],
-    "short": ["--short"],
-    "canonical": None,
-    "fingerprint": None,
+    "short": ["--style", "short"],
+    "canonical": ["--style", "canonical"],
+    "fingerprint": ["--style", "fingerprint"],
     "compact-tuple-access": None,
     "async-sugar": None,
 }
@@ -141,7 +141,9 @@ def run_case(case, binary):
     if case["position"] is not None:
         line, column = map(int, case["position"].split(":"))
         if case["kind"] != "module":
-            line, column = line + extra_lines, column + extra_columns
+            # Behind the end of the value stands the blank of the wrapper, then the next token.
+            at_end = column > len(case["input"]) and case["kind"] == "shape"
+            line, column = line + extra_lines, column + extra_columns + at_end
         if (line, column) != (int(place.group(1)), int(place.group(2))):
             return "fail", f"first error expected at {line}:{column}\n{err}"
     return "pass", ""
