@@ -81,7 +81,7 @@ LayoutId LayoutRules::UnconstrainedLayout(const Module& module, InstId definer,
                                           uint32_t index) const {
   ShapePool& shapes = module.mutable_shapes();
   ShapeId shape = shapes.Subshape(module.shape(definer), index);
-  return shapes.layout(shapes.WithDefaultLayouts(shape));
+  return shapes.DescendingLayout(shapes.rank(shape));
 }
 
 LayoutId LayoutRules::ChooseOperandLayout(const Module& module, LayoutId output_layout,

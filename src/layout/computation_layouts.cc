@@ -119,11 +119,12 @@ bool Engine::Adopt(InstId result, std::span<const InstId> operands, CompId compu
                    int priority) {
   ComputationState& state = ConstraintOf(computation);
   if (state.priority >= priority && !state.mismatched) return true;
+  // The result of a mismatching branch is decided by its conditional.
   if (!state.mismatched) {
     HLOKIT_LAYOUT_CHECK(AdoptShape(result, computation, kResultIndex));
-    for (uint32_t p = 0; p < operands.size() && p < state.layout.parameters.size(); ++p) {
-      HLOKIT_LAYOUT_CHECK(AdoptShape(operands[p], computation, p));
-    }
+  }
+  for (uint32_t p = 0; p < operands.size() && p < state.layout.parameters.size(); ++p) {
+    HLOKIT_LAYOUT_CHECK(AdoptShape(operands[p], computation, p));
   }
   state.priority = priority;
   state.result_set = state.parameters_set = true;
