@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds="${1:-60}"
 [ "$#" -gt 0 ] && shift
-scripts/build.sh fuzz -DHLOKIT_TESTS=OFF
+scripts/build.sh fuzz -DHLOKIT_TESTS=ON -- fuzzers
 targets=("$@")
 if [ "${#targets[@]}" -eq 0 ]; then
   for source in tests/fuzz/fuzz_*.cc; do
