@@ -14,10 +14,6 @@ endif()
 if(HLOKIT_FUZZ)
   target_compile_options(hlokit_settings INTERFACE -fsanitize=fuzzer-no-link)
 endif()
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # libstdc++ 12 offers std::expected only to compilers that claim the concepts of C++20 in full.
-  target_compile_options(hlokit_settings INTERFACE -Wno-macro-redefined -D__cpp_concepts=202002L)
-endif()
 
 # hlokit_library(NAME SOURCES... DEPS...): a static library of one stage.
 function(hlokit_library name)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs clang-tidy-14 over the sources, the most recently changed first, until the time is used up.
+# Runs clang-tidy-19 over the sources, the most recently changed first, until the time is used up.
 #   scripts/tidy.sh [SECONDS] [FILE...]      default: no limit, all files; needs build/release
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -17,9 +17,7 @@ end=$(($(date +%s) + limit))
 export end checked
 check_one() {
   [ "$(date +%s)" -lt "$end" ] || exit 0
-  # libstdc++ 12 shows std::expected to clang only with the concepts macro of C++20 in full.
-  clang-tidy-14 -p build/release --quiet --extra-arg=-std=c++2b --extra-arg=-D__cpp_concepts=202002L \
-    --extra-arg=-Wno-macro-redefined "$1" 2>/dev/null || exit 1
+  clang-tidy-19 -p build/release --quiet "$1" 2>/dev/null || exit 1
   echo "$1" >>"$checked"
 }
 export -f check_one
