@@ -25,9 +25,9 @@ enum class ProtoKind : uint8_t {
 /// back into the same kind of message loses nothing.
 struct ProtoWrapper {
   ProtoKind kind = ProtoKind::kHlo;
-  std::string outer;      ///< all other fields of the outermost message
-  std::string inner;      ///< kSnapshot: the other fields of its HloProto
-  std::string tail;       ///< kUnoptimizedSnapshot: the arguments that follow the message
+  std::string outer;        ///< all other fields of the outermost message
+  std::string inner;        ///< kSnapshot: the other fields of its HloProto
+  std::string tail;         ///< kUnoptimizedSnapshot: the arguments that follow the message
   bool has_length = false;  ///< kUnoptimizedSnapshot: a varint length stood in front
 };
 
@@ -36,7 +36,8 @@ struct ProtoReadOptions {
   std::optional<ProtoKind> kind;
   /// Unknown opcodes are errors instead of being kept with a warning.
   bool strict = false;
-  /// Instructions are stored in file order instead of the order of their ids (hlo-proto.md section 3).
+  /// Instructions are stored in file order instead of the order of their ids (hlo-proto.md section
+  /// 3).
   bool renumber = false;
   /// Name what is wrong, not where: the bytes were made from a text proto, so offsets mean nothing.
   bool offsets_in_messages = true;
@@ -46,14 +47,15 @@ struct ProtoReadOptions {
 /// fields only.
 std::optional<ProtoKind> DetectProto(std::string_view bytes);
 
-/// Reads a binary proto. Takes over the bytes: names stay byte ranges of them. Fields that the module
-/// has no place for are kept in ModuleConfig::proto_extras and written back by WriteProto. Fails with
-/// kCannotParse and one diagnostic.
+/// Reads a binary proto. Takes over the bytes: names stay byte ranges of them. Fields that the
+/// module has no place for are kept in ModuleConfig::proto_extras and written back by WriteProto.
+/// Fails with kCannotParse and one diagnostic.
 Result<Module> ReadProto(std::string bytes, const ProtoReadOptions& options = {},
                          ProtoWrapper* wrapper = nullptr,
                          std::vector<Diagnostic>* warnings = nullptr);
 
-/// Writes a module into a binary proto, in the order and with the ids of hlo-proto.md sections 3 and 4.
+/// Writes a module into a binary proto, in the order and with the ids of hlo-proto.md sections 3
+/// and 4.
 Result<std::string> WriteProto(const Module& module, const ProtoWrapper& wrapper = {});
 
 /// Which message does this text proto hold, judged by the field that it starts with?

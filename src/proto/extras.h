@@ -36,13 +36,14 @@ struct ProtoExtras {
 
 namespace proto {
 
-/// What differs between two encodings of one message, field number by field number. Numbers for which
-/// `skip` has a bit are not looked at.
+/// What differs between two encodings of one message, field number by field number. Numbers for
+/// which `skip` has a bit are not looked at.
 ProtoExtraFields CompareFields(std::string_view raw, std::string_view fresh, uint64_t skip = 0);
 
 /// Puts extras into a freshly written message. `known` tells whether the schema has a field number:
 /// when the module was edited, fields that the writer knows but did not write are dropped.
-std::string MergeExtras(std::string_view fresh, const ProtoExtraFields& extras, bool (*known)(uint32_t));
+std::string MergeExtras(std::string_view fresh, const ProtoExtraFields& extras,
+                        bool (*known)(uint32_t));
 
 }  // namespace proto
 }  // namespace hlokit

@@ -1,5 +1,5 @@
-// How are protobuf fields read from and written to bytes? No allocation, every length checked against
-// what is left; the reader never looks beyond the bytes that it was given.
+// How are protobuf fields read from and written to bytes? No allocation, every length checked
+// against what is left; the reader never looks beyond the bytes that it was given.
 #ifndef HLOKIT_SRC_PROTO_WIRE_H_
 #define HLOKIT_SRC_PROTO_WIRE_H_
 
@@ -134,7 +134,8 @@ class WireReader {
         case kFixed64:
         case kFixed32: {
           size_t width = (tag & 7) == kFixed64 ? 8 : 4;
-          if (static_cast<size_t>(end_ - at_) < width) return Fail(start, "the input ends inside a field");
+          if (static_cast<size_t>(end_ - at_) < width)
+            return Fail(start, "the input ends inside a field");
           at_ += width;
           break;
         }
@@ -167,11 +168,13 @@ class WireReader {
   WireProblem problem_;
 };
 
-inline int32_t AsInt32(uint64_t value) { return static_cast<int32_t>(static_cast<uint32_t>(value)); }
+inline int32_t AsInt32(uint64_t value) {
+  return static_cast<int32_t>(static_cast<uint32_t>(value));
+}
 inline int64_t AsInt64(uint64_t value) { return static_cast<int64_t>(value); }
 
-/// Appends fields to a string. A nested message is written in place: its length is patched in when it
-/// is closed, and the bytes move only when the length needs more than one byte.
+/// Appends fields to a string. A nested message is written in place: its length is patched in when
+/// it is closed, and the bytes move only when the length needs more than one byte.
 class WireWriter {
  public:
   explicit WireWriter(std::string* out) : out_(out) {}
@@ -264,7 +267,8 @@ class WireWriter {
   std::string* out_;
 };
 
-/// Calls `use` with each number of a repeated scalar field, packed or not. False when a packed payload is broken.
+/// Calls `use` with each number of a repeated scalar field, packed or not. False when a packed
+/// payload is broken.
 template <typename Use>
 bool ForEachVarint(const WireField& field, Use use) {
   if (field.type == kVarint) {
