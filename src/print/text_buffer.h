@@ -19,6 +19,7 @@ class TextBuffer {
   TextBuffer& operator=(const TextBuffer&) = delete;
 
   void Append(std::string_view text) {
+    if (text.empty()) return;  // std::memcpy does not take the null pointer of an empty view
     Need(text.size());
     std::memcpy(at_, text.data(), text.size());
     at_ += text.size();
