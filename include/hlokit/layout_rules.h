@@ -142,8 +142,9 @@ bool AlignLayout(std::span<const int64_t> source_sizes,
 /// Section 8: a reshape between these sizes only inserts or deletes dimensions of size 1.
 bool MerelyInsertsOrDeletesUnitDimensions(std::span<const int64_t> before,
                                           std::span<const int64_t> after);
-/// The layout without the dimensions whose flag is set, renumbered; extras kept (section 1.1).
-LayoutId DeleteDimensions(ShapePool& shapes, LayoutId layout, const std::vector<bool>& deleted);
+/// The layout with only the dimensions in `kept`, renumbered in ascending order; the other fields
+/// are kept ("deleting dimensions", section 1.1).
+LayoutId KeepDimensions(ShapePool& shapes, LayoutId layout, std::span<const int64_t> kept);
 
 }  // namespace hlokit
 

@@ -286,6 +286,10 @@ std::optional<uint32_t> ShapePool::PreorderOf(ShapeId shape, std::span<const int
 }
 
 void ShapePool::AppendSubshapes(ShapeId shape, std::vector<ShapeId>* out) const {
+  if (!IsTuple(shape)) {
+    out->push_back(shape);
+    return;
+  }
   size_t base = out->size();
   out->resize(base + shapes_[shape.value].subshape_count);
   struct Pending {

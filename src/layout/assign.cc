@@ -8,9 +8,7 @@ namespace hlokit::layout {
 
 bool Engine::AssignComputation(CompId computation) {
   current_ = computation;
-  std::vector<InstId> order;
-  HLOKIT_LAYOUT_CHECK(PostOrder(computation, &order));
-  for (InstId inst : order) HLOKIT_LAYOUT_CHECK(AssignInstruction(inst));
+  for (InstId inst : StoredPostOrder(computation)) HLOKIT_LAYOUT_CHECK(AssignInstruction(inst));
   return AssignRoot(computation);
 }
 

@@ -1,9 +1,14 @@
 // Which layout of an operand suits a layout of the output, and the other way round? (sections 6 to
 // 8) These are the base rules: what a backend gets when it overrides nothing.
+#include <algorithm>
+
 #include "hlokit/layout_rules.h"
+#include "src/layout/small_list.h"
 
 namespace hlokit {
 namespace {
+
+using layout::SmallList;
 
 /// Section 6.5: the reduced dimensions are the most minor ones of the operand.
 LayoutId ReduceOperandLayout(const Module& module, LayoutId output_layout, InstId reduce) {
@@ -35,7 +40,7 @@ LayoutId TransposeLayout(const Module& module, LayoutId known, InstId transpose,
   std::span<const int64_t> from = shapes.minor_to_major(known);
   size_t rank = from.size();
   if (permutation.size() != rank) return {};
-  std::vector<int64_t> map(rank);  // dimension of the known side -> dimension of the other side
+  SmallList<int64_t> map(rank, 0);  // dimension of the known side -> dimension of the other side
   for (size_t j = 0; j < rank; ++j) {
     if (permutation[j] < 0 || permutation[j] >= static_cast<int64_t>(rank)) return {};
     if (to_operand) {
@@ -44,8 +49,8 @@ LayoutId TransposeLayout(const Module& module, LayoutId known, InstId transpose,
       map[static_cast<size_t>(permutation[j])] = static_cast<int64_t>(j);
     }
   }
-  std::vector<int64_t> order(rank);
-  for (size_t i = 0; i < rank; ++i) order[i] = map[static_cast<size_t>(from[i])];
+  SmallList<int64_t> order(rank);
+  for (size_t i = 0; i < rank; ++i) order.push_back(map[static_cast<size_t>(from[i])]);
   return shapes.Layout(order);
 }
 
@@ -117,11 +122,12 @@ LayoutId LayoutRules::ChooseOutputLayout(const Module& module, LayoutId operand_
   switch (module.opcode(user)) {
     case Opcode::kReduce: {
       if (!shapes.IsTuple(output)) return {};
-      std::vector<bool> deleted(shapes.rank(input));
-      for (int64_t d : module.dimensions(user)) {
-        if (d >= 0 && d < shapes.rank(input)) deleted[static_cast<size_t>(d)] = true;
+      std::span<const int64_t> reduced = module.dimensions(user);
+      std::vector<int64_t> kept;
+      for (int64_t d = 0; d < shapes.rank(input); ++d) {
+        if (std::find(reduced.begin(), reduced.end(), d) == reduced.end()) kept.push_back(d);
       }
-      return DeleteDimensions(shapes, operand_layout, deleted);
+      return KeepDimensions(shapes, operand_layout, kept);
     }
     case Opcode::kTranspose:
       return TransposeLayout(module, operand_layout, user, /*to_operand=*/false);

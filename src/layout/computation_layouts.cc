@@ -91,6 +91,16 @@ bool Engine::AdoptShape(InstId inst, CompId computation, uint32_t parameter) {
   ComputationState& state = computations_[computation.value];
   ShapeId now = ComputationShape(state, parameter);
   EventId before = ComputationEvent(state, parameter);
+  if (info(inst).IsArray() && shapes_.IsArray(now) && !tracing()) {
+    // The frequent case without lists.
+    LayoutId layout = TryInferLayout(inst, 0);
+    if (!layout.valid() || !shapes_.layout(module_.shape(inst)).valid()) return true;
+    if (shapes_.rank(now) == shapes_[layout].rank) {
+      SetComputationShape(computation, parameter, shapes_.WithLayout(now, layout),
+                          TraceRule::kAdopt, inst, before);
+      return true;
+    }
+  }
   std::vector<ShapeId> written = shapes_.Subshapes(module_.shape(inst));
   std::vector<ShapeId> kept = shapes_.Subshapes(now);
   std::vector<LayoutId> layouts(kept.size());
@@ -134,8 +144,7 @@ bool Engine::Adopt(InstId result, std::span<const InstId> operands, CompId compu
 bool Engine::UpdateComputationLayouts(CompId computation) {
   // In normal order callees are finished; adopting for fusion bodies has no effect.
   if (options_.reverse_order) {
-    HLOKIT_LAYOUT_CHECK(PostOrder(computation, &order_));
-    for (InstId inst : order_) {
+    for (InstId inst : StoredPostOrder(computation)) {
       std::span<const InstId> operands(&operands_[0] + info(inst).first_operand,
                                        OperandCount(inst));
       std::span<const CompId> called = module_.called_computations(inst);

@@ -8,8 +8,7 @@ namespace hlokit::layout {
 
 // ---- do layouts fit? ----
 
-/// True for a plain permutation of the rank; everything else needs CheckLayout.
-bool Engine::FitsPlainly(LayoutId layout, uint32_t rank) {
+bool Engine::FitsPlainlySlow(LayoutId layout, uint32_t rank) {
   constexpr uint32_t kUnknown = kNone - 1;
   if (!layout.valid()) return false;
   if (layout.value >= plain_rank_.size()) plain_rank_.resize(shapes_.layout_count(), kUnknown);
@@ -89,6 +88,11 @@ bool Engine::SetBuffer(uint32_t number, LayoutId layout, Strength strength, Inst
     HLOKIT_LAYOUT_CHECK(CheckLayout(layout, buffer.shape, buffer.definer));
   }
   ++report_.requests;
+  if (c.layout == layout && !tracing() && strength.priority <= c.priority &&
+      (!strength.mandatory || (c.flags & kMandatory) != 0) &&
+      (!strength.dfs || (c.flags & kDfs) != 0)) {
+    return true;  // by far the most frequent case: nothing new
+  }
   LayoutId previous = c.layout;
   TraceOutcome outcome = TraceOutcome::kNew;
   if ((c.flags & kExists) == 0) {
@@ -205,6 +209,10 @@ bool Engine::SetOperand(uint32_t position, InstId user, LayoutId layout, Strengt
   }
   if (rank == 0) return true;
   ++report_.requests;
+  const OperandConstraint& c = operand_constraints_[position];
+  if (!tracing() && c.payload == layout.value && (c.flags & (kExists | kIsShape)) == kExists) {
+    return true;  // by far the most frequent case: nothing new
+  }
   uint32_t previous = kNone;
   if (tracing() && (operand_constraints_[position].flags & kExists) != 0) {
     previous = operand_constraints_[position].payload;
@@ -298,9 +306,9 @@ bool Engine::SetInstruction(ShapeId shape, InstId inst, Strength strength, bool 
                 "run 'hlokit verify' on the module", ExitCode::kVerifyFailed);
   }
   std::vector<ShapeId> nodes;
-  shapes_.AppendSubshapes(shape, &nodes);
+  if (shapes_.IsTuple(shape)) shapes_.AppendSubshapes(shape, &nodes);
   uint32_t base_leaf = why.parent_leaf;
-  for (uint32_t i = 0; i < nodes.size(); ++i) {
+  for (uint32_t i = 0; i < shapes_[shape].subshape_count; ++i) {
     uint32_t buffer = BufferAt(inst, i);
     if (MoreBuffersAt(inst, i) != nullptr) {
       return Fail(DiagId::kLayoutTwoSources,
@@ -311,9 +319,10 @@ bool Engine::SetInstruction(ShapeId shape, InstId inst, Strength strength, bool 
                                                  Quote(buffers_[buffer].definer) +
                                                  " and cannot be given a layout here");
     }
-    if (!shapes_.layout(nodes[i]).valid()) continue;
+    LayoutId layout = shapes_.layout(nodes.empty() ? shape : nodes[i]);
+    if (!layout.valid()) continue;
     why.parent_leaf = base_leaf + i;
-    HLOKIT_LAYOUT_CHECK(SetBuffer(buffer, shapes_.layout(nodes[i]), strength, InstId(), why));
+    HLOKIT_LAYOUT_CHECK(SetBuffer(buffer, layout, strength, InstId(), why));
   }
   const InstInfo& own = info(inst);
   if (!shapes_.IsArray(shape) || !own.Has(kKeepsLayout) || own.opcode == Opcode::kWhile ||

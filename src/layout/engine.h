@@ -9,6 +9,7 @@
 #ifndef HLOKIT_SRC_LAYOUT_ENGINE_H_
 #define HLOKIT_SRC_LAYOUT_ENGINE_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -96,6 +97,7 @@ struct OperandConstraint {
 /// The computation constraint of section 2.2 and what else is known of a computation.
 struct ComputationState {
   uint32_t first_buffer = 0, end_buffer = 0;
+  uint32_t first_ordered = 0, end_ordered = 0;   // its post-order, in post_orders_
   bool loop_body = false;                        ///< its only caller is a while
   std::vector<InstId> constrained_custom_calls;  // in post-order
   std::vector<InstId> channel_all_reduces;       // in post-order
@@ -168,6 +170,7 @@ class Engine final : public LayoutServices {
   bool SeparateConditionalBranches();
   // ---- instruction_info.cc ----
   bool CollectInstructions();
+  uint32_t PolicyFlags(InstId inst);
   void CollectUses();
   void CollectAliasPairs();
   bool OrderComputations();
@@ -181,7 +184,7 @@ class Engine final : public LayoutServices {
   bool ShareEntries(InstId inst, InstId operand, uint32_t offset);
   void ComputeForwarding(CompId computation);
   void ComputeBufferAliases();
-  bool CollectInPostOrder();
+  void CollectInPostOrder();
   bool IsChannelAllReduce(InstId inst) const {
     return info(inst).opcode == Opcode::kAllReduce && module_.HasAttr(inst, AttrKind::kChannelId);
   }
@@ -235,7 +238,12 @@ class Engine final : public LayoutServices {
                              Strength* strength);
   bool SetInstruction(ShapeId shape, InstId inst, Strength strength, bool allow_alias, Why why);
   bool CheckLayout(LayoutId layout, ShapeId array, InstId where);
-  bool FitsPlainly(LayoutId layout, uint32_t rank);
+  /// True for a plain permutation of the rank; everything else needs CheckLayout.
+  bool FitsPlainly(LayoutId layout, uint32_t rank) {
+    if (layout.value < plain_rank_.size() && plain_rank_[layout.value] == rank) return true;
+    return FitsPlainlySlow(layout, rank);
+  }
+  bool FitsPlainlySlow(LayoutId layout, uint32_t rank);
   bool CheckSameStructure(ShapeId a, ShapeId b, InstId where);
   ShapeId OperandConstraintShape(uint32_t position, InstId user) const;
   // ---- worklist.cc ----
@@ -285,6 +293,12 @@ class Engine final : public LayoutServices {
   // ---- orders.cc ----
   bool BufferOrder(CompId computation, std::vector<InstId>* out);
   bool PostOrder(CompId computation, std::vector<InstId>* out);
+  bool StoreOrder(CompId computation, std::span<const InstId> buffer_order);
+  std::span<const InstId> StoredPostOrder(CompId computation) const {
+    const ComputationState& state = computations_[computation.value];
+    return std::span(post_orders_)
+        .subspan(state.first_ordered, state.end_ordered - state.first_ordered);
+  }
   bool Visit(std::span<const InstId> roots, CompId computation, bool control_first,
              std::vector<InstId>* out);
   // ---- trace_recording.cc ----
@@ -406,9 +420,17 @@ class Engine final : public LayoutServices {
   EventId cause_ = kNoEvent;
   std::vector<EventId> buffer_events_, operand_events_;
 
+  std::array<std::optional<uint32_t>, kOpcodeCount + 1> policies_;  // of the base rules, by opcode
+
   // Scratch space.
   std::vector<ShapeId> subshapes_;
-  std::vector<InstId> order_;
+  std::vector<InstId> post_orders_;
+  std::vector<InstId> order_, roots_;
+  struct VisitFrame {
+    InstId inst;
+    uint32_t next;
+  };
+  std::vector<VisitFrame> visit_stack_;
   std::vector<uint8_t> visit_state_;
 };
 

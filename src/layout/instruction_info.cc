@@ -58,6 +58,22 @@ bool HasLowRank(const ShapePool& shapes, ShapeId shape) {
 
 }  // namespace
 
+/// What the rules say about the instruction. The base rules look at nothing but the opcode, except
+/// for custom calls, so that they are asked once per opcode.
+uint32_t Engine::PolicyFlags(InstId inst) {
+  Opcode opcode = module_.opcode(inst);
+  bool by_opcode = options_.rules == nullptr && opcode != Opcode::kCustomCall;
+  std::optional<uint32_t>& known = policies_[static_cast<size_t>(opcode)];
+  if (by_opcode && known.has_value()) return *known;
+  uint32_t flags = 0;
+  if (!rules_.MayChangeLayout(module_, inst)) flags |= kKeepsLayout;
+  if (rules_.OperandAlwaysPropagatesForward(module_, inst)) flags |= kForward;
+  if (rules_.OperandAlwaysPropagatesToSiblings(module_, inst)) flags |= kSiblings;
+  if (rules_.OutputAlwaysPropagatesToOperands(module_, inst)) flags |= kToOperands;
+  known = flags;
+  return flags;
+}
+
 bool Engine::CollectInstructions() {
   uint32_t count = module_.instruction_count();
   original_instructions_ = count;
@@ -90,13 +106,12 @@ bool Engine::CollectInstructions() {
       std::span<const InstId> operands = module_.operands(inst);
       uint32_t flags = shapes_.IsTuple(shape) ? kIsTuple : 0;
       if (low == 1) flags |= kLowRank;
-      if (!rules_.MayChangeLayout(module_, inst)) flags |= kKeepsLayout;
-      if (rules_.OperandAlwaysPropagatesForward(module_, inst)) flags |= kForward;
-      if (rules_.OperandAlwaysPropagatesToSiblings(module_, inst)) flags |= kSiblings;
-      if (rules_.OutputAlwaysPropagatesToOperands(module_, inst)) flags |= kToOperands;
+      flags |= PolicyFlags(inst);
       if (!operands.empty() && PropagatesDepthFirst(module_, inst)) flags |= kDepthFirst;
       if (IsConstrainedCollective(module_, inst)) flags |= kConstrainedCollective;
-      if (module_.IsLayoutConstrainedCustomCall(inst)) flags |= kConstrainedCustomCall;
+      if (i.opcode == Opcode::kCustomCall && module_.IsLayoutConstrainedCustomCall(inst)) {
+        flags |= kConstrainedCustomCall;
+      }
       if (operands.size() >= kWideOperandCount) flags |= kWide;
       i.flags = static_cast<uint16_t>(i.flags | flags);  // control flags may be there already
       for (InstId predecessor : module_.control_predecessors(inst)) {

@@ -15,11 +15,8 @@ bool Engine::Visit(std::span<const InstId> roots, CompId computation, bool contr
   for (InstId inst : all) visit_state_[inst.value] = kNew;
   out->clear();
   out->reserve(all.size());
-  struct Frame {
-    InstId inst;
-    uint32_t next;
-  };
-  std::vector<Frame> stack;
+  std::vector<VisitFrame>& stack = visit_stack_;
+  stack.clear();
   for (InstId root : roots) {
     if (visit_state_[root.value] != kNew) continue;
     visit_state_[root.value] = kOpen;
@@ -70,7 +67,8 @@ bool Engine::Visit(std::span<const InstId> roots, CompId computation, bool contr
 /// Section 1.5: dead ends first, the root last.
 bool Engine::BufferOrder(CompId computation, std::vector<InstId>* out) {
   const ComputationData& data = module_.computation(computation);
-  std::vector<InstId> roots;
+  std::vector<InstId>& roots = roots_;
+  roots.clear();
   for (InstId inst : data.instructions) {
     bool used = uses_begin_[inst.value + 1] != uses_begin_[inst.value];
     if (!used && inst != data.root && !info(inst).Has(kHasControlSuccessors)) roots.push_back(inst);
@@ -81,11 +79,41 @@ bool Engine::BufferOrder(CompId computation, std::vector<InstId>* out) {
 
 /// Section 1.6: from every instruction without users, in list order.
 bool Engine::PostOrder(CompId computation, std::vector<InstId>* out) {
-  std::vector<InstId> roots;
+  std::vector<InstId>& roots = roots_;
+  roots.clear();
   for (InstId inst : module_.computation(computation).instructions) {
     if (uses_begin_[inst.value + 1] == uses_begin_[inst.value]) roots.push_back(inst);
   }
   return Visit(roots, computation, /*control_first=*/true, out);
+}
+
+/// Keeps the post-order, which is the buffer order unless there are control edges or dead ends
+/// behind the root.
+bool Engine::StoreOrder(CompId computation, std::span<const InstId> buffer_order) {
+  const ComputationData& data = module_.computation(computation);
+  bool same = true;
+  for (InstId inst : data.instructions) {
+    same =
+        same && (infos_[inst.value].flags & (kHasControlPredecessors | kHasControlSuccessors)) == 0;
+  }
+  auto dead_end = [&](InstId inst) {
+    return uses_begin_[inst.value + 1] == uses_begin_[inst.value];
+  };
+  if (same && dead_end(data.root)) {
+    for (size_t i = data.instructions.size(); same && data.instructions[i - 1] != data.root; --i) {
+      same = !dead_end(data.instructions[i - 1]);
+    }
+  }
+  std::vector<InstId> own;
+  if (!same) {
+    HLOKIT_LAYOUT_CHECK(PostOrder(computation, &own));
+    buffer_order = own;
+  }
+  ComputationState& state = computations_[computation.value];
+  state.first_ordered = static_cast<uint32_t>(post_orders_.size());
+  post_orders_.insert(post_orders_.end(), buffer_order.begin(), buffer_order.end());
+  state.end_ordered = static_cast<uint32_t>(post_orders_.size());
+  return true;
 }
 
 }  // namespace hlokit::layout

@@ -196,11 +196,12 @@ bool Engine::PointsToOf(InstId inst) {
 
 bool Engine::ComputePointsTo() {
   points_to_.reserve(module_.instruction_count());
+  post_orders_.reserve(module_.instruction_count());
   buffers_.reserve(module_.instruction_count());
   for (CompId computation : visiting_) {
     ComputationState& state = computations_[computation.value];
     state.first_buffer = static_cast<uint32_t>(buffers_.size());
-    HLOKIT_LAYOUT_CHECK(BufferOrder(computation, &order_));
+    HLOKIT_LAYOUT_CHECK(BufferOrder(computation, &order_) && StoreOrder(computation, order_));
     for (InstId inst : order_) {
       if (info(inst).opcode == Opcode::kBitcast) {
         return Fail(DiagId::kLayoutBitcast,
@@ -219,7 +220,8 @@ bool Engine::ComputePointsTo() {
   buffer_constraints_.assign(buffers_.size(), {});
   if (tracing()) buffer_events_.assign(buffers_.size(), kNoEvent);
   ComputeBufferAliases();
-  return CollectInPostOrder();
+  CollectInPostOrder();
+  return true;
 }
 
 /// Which array operands are also in the output of their user. (Tuple operands are never asked for.)
@@ -290,21 +292,14 @@ void Engine::ComputeBufferAliases() {
 }
 
 /// Constrained custom calls and all-reduces with channels are handled in post-order.
-bool Engine::CollectInPostOrder() {
+void Engine::CollectInPostOrder() {
   for (CompId computation : visiting_) {
-    bool any = false;
-    for (InstId inst : module_.computation(computation).instructions) {
-      any = any || info(inst).Has(kConstrainedCustomCall) || IsChannelAllReduce(inst);
-    }
-    if (!any) continue;
-    HLOKIT_LAYOUT_CHECK(PostOrder(computation, &order_));
     ComputationState& state = computations_[computation.value];
-    for (InstId inst : order_) {
+    for (InstId inst : StoredPostOrder(computation)) {
       if (info(inst).Has(kConstrainedCustomCall)) state.constrained_custom_calls.push_back(inst);
       if (IsChannelAllReduce(inst)) state.channel_all_reduces.push_back(inst);
     }
   }
-  return true;
 }
 
 }  // namespace hlokit::layout

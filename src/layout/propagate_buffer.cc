@@ -1,5 +1,5 @@
 // What does the layout of a buffer ask of its neighbours? (section 5.2)
-#include <algorithm>
+#include <numeric>
 
 #include "src/layout/engine.h"
 
@@ -58,11 +58,7 @@ bool Engine::BufferToOperands(const Buffer& buffer, LayoutId layout, int priorit
       }
       HLOKIT_LAYOUT_CHECK(SetOperand(first + k, inst, wanted, Mandatory(), {rule, inst}));
     } else if (own.opcode == Opcode::kBroadcast) {
-      std::vector<bool> deleted(buffer.rank, true);
-      for (int64_t d : module_.dimensions(inst)) {
-        if (d >= 0 && d < buffer.rank) deleted[d] = false;
-      }
-      LayoutId wanted = DeleteDimensions(shapes_, layout, deleted);
+      LayoutId wanted = KeepDimensions(shapes_, layout, module_.dimensions(inst));
       HLOKIT_LAYOUT_CHECK(
           SetOperand(first + k, inst, wanted, {true, false, cur_}, {TraceRule::kBroadcast, inst}));
     } else if (buffer.index == 0 && op.IsArray()) {
@@ -90,9 +86,9 @@ LayoutId Engine::BitcastConvertOperandLayout(InstId inst, uint32_t operand_rank)
     return {};
   }
   if (operand_rank + 1 == rank) {
-    std::vector<bool> deleted(rank);
-    deleted[rank - 1] = true;
-    return DeleteDimensions(shapes_, written, deleted);
+    std::vector<int64_t> kept(rank - 1);
+    std::iota(kept.begin(), kept.end(), 0);
+    return KeepDimensions(shapes_, written, kept);
   }
   std::span<const int64_t> order = shapes_.minor_to_major(written);
   std::vector<int64_t> extended = {static_cast<int64_t>(rank)};

@@ -2,79 +2,83 @@
 #include <algorithm>
 
 #include "hlokit/layout_rules.h"
+#include "src/layout/small_list.h"
 
 namespace hlokit {
 namespace {
+
+using layout::SmallList;
 
 struct Boundary {
   size_t source, target;
 };
 
 /// The shortest consecutive groups of equal products, as boundaries of both size lists.
-std::vector<Boundary> CommonGroups(std::span<const int64_t> a, std::span<const int64_t> b) {
-  std::vector<Boundary> bounds;
+void CommonGroups(std::span<const int64_t> a, std::span<const int64_t> b,
+                  SmallList<Boundary>* bounds) {
   if (std::equal(a.begin(), a.end(), b.begin(), b.end())) {
-    for (size_t i = 0; i <= a.size(); ++i) bounds.push_back({i, i});
-    return bounds;
+    for (size_t i = 0; i <= a.size(); ++i) bounds->push_back({i, i});
+    return;
   }
   size_t i = 0;
-  for (; i < a.size() && i < b.size() && a[i] == b[i]; ++i) bounds.push_back({i, i});
+  for (; i < a.size() && i < b.size() && a[i] == b[i]; ++i) bounds->push_back({i, i});
   size_t j = i;
-  // Products wrap around like those of the reference do; sizes that overflow never get this far.
+  // Products wrap around; sizes that overflow never get this far.
   auto product = [](std::span<const int64_t> sizes, size_t from) {
     uint64_t p = 1;
     for (size_t k = from; k < sizes.size(); ++k) p *= static_cast<uint64_t>(sizes[k]);
     return p;
   };
+  auto one_group = [&] {
+    bounds->clear();
+    bounds->push_back({0, 0});
+    bounds->push_back({a.size(), b.size()});
+  };
   uint64_t rest = product(a, i);
-  if (rest != product(b, j)) return {{0, 0}, {a.size(), b.size()}};
+  if (rest != product(b, j)) return one_group();
   if (rest == 0) {
-    bounds.push_back({i, j});
-    bounds.push_back({a.size(), b.size()});
-    return bounds;
+    bounds->push_back({i, j});
+    bounds->push_back({a.size(), b.size()});
+    return;
   }
   uint64_t left = 1;
   uint64_t right = 1;
   while (true) {
-    if (left == right && (bounds.empty() || i > bounds.back().source || j > bounds.back().target)) {
-      bounds.push_back({i, j});
+    if (left == right &&
+        (bounds->empty() || i > bounds->back().source || j > bounds->back().target)) {
+      bounds->push_back({i, j});
     }
-    if (i == a.size() && j == b.size()) return bounds;
     bool more_left = i < a.size();
     bool more_right = j < b.size();
-    bool advance_left = left < right;
-    bool advance_right = right < left;
-    if (left == right) {
-      // Equal products: the smaller next size goes first; a list that is used up does not move.
-      advance_left = more_left && (!more_right || a[i] <= b[j]);
-      advance_right = more_right && (!more_left || b[j] <= a[i]);
-    }
-    if (advance_left && more_left) left *= static_cast<uint64_t>(a[i++]);
-    if (advance_right && more_right) right *= static_cast<uint64_t>(b[j++]);
-    if ((advance_left && !more_left && !advance_right) ||
-        (advance_right && !more_right && !advance_left)) {
-      // Only products that wrapped around get here.
-      return {{0, 0}, {a.size(), b.size()}};
-    }
+    if (!more_left && !more_right) return;
+    // The side with the smaller product advances; of equal products the side with the smaller next
+    // size, both when these are equal.
+    bool advance_left =
+        more_left && (left < right || (left == right && (!more_right || a[i] <= b[j])));
+    bool advance_right =
+        more_right && (right < left || (left == right && (!more_left || b[j] <= a[i])));
+    if (!advance_left && !advance_right) return one_group();  // only products that wrapped around
+    if (advance_left) left *= static_cast<uint64_t>(a[i++]);
+    if (advance_right) right *= static_cast<uint64_t>(b[j++]);
   }
 }
 
 /// Sizes without ones, and for each remaining dimension its number before.
-std::vector<int64_t> WithoutOnes(std::span<const int64_t> sizes, std::vector<int64_t>* numbers) {
-  std::vector<int64_t> kept;
+void WithoutOnes(std::span<const int64_t> sizes, SmallList<int64_t>* kept,
+                 SmallList<int64_t>* numbers) {
   for (size_t d = 0; d < sizes.size(); ++d) {
     if (sizes[d] == 1) continue;
-    kept.push_back(sizes[d]);
+    kept->push_back(sizes[d]);
     numbers->push_back(static_cast<int64_t>(d));
   }
-  return kept;
 }
 
 /// Sizes have no ones.
 bool AlignGroups(std::span<const int64_t> source, std::span<const int64_t> order,
                  std::span<const int64_t> target, std::vector<int64_t>* aligned) {
-  std::vector<Boundary> bounds = CommonGroups(source, target);
-  std::vector<size_t> group(source.size());  // of each source dimension
+  SmallList<Boundary> bounds(source.size() + target.size() + 2);
+  CommonGroups(source, target, &bounds);
+  SmallList<size_t> group(source.size(), 0);  // of each source dimension
   for (size_t g = 0; g + 1 < bounds.size(); ++g) {
     for (size_t d = bounds[g].source; d < bounds[g + 1].source; ++d) group[d] = g;
   }
@@ -96,15 +100,17 @@ bool AlignGroups(std::span<const int64_t> source, std::span<const int64_t> order
 bool AlignLayout(std::span<const int64_t> source, std::span<const int64_t> order,
                  std::span<const int64_t> target, std::vector<int64_t>* aligned) {
   aligned->clear();
-  std::vector<int64_t> source_numbers;
-  std::vector<int64_t> target_numbers;
-  std::vector<int64_t> small_source = WithoutOnes(source, &source_numbers);
-  std::vector<int64_t> small_target = WithoutOnes(target, &target_numbers);
-  std::vector<int64_t> renumbered(source.size(), -1);
+  SmallList<int64_t> source_numbers(source.size());
+  SmallList<int64_t> target_numbers(target.size());
+  SmallList<int64_t> small_source(source.size());
+  SmallList<int64_t> small_target(target.size());
+  WithoutOnes(source, &small_source, &source_numbers);
+  WithoutOnes(target, &small_target, &target_numbers);
+  SmallList<int64_t> renumbered(source.size(), -1);
   for (size_t d = 0; d < source_numbers.size(); ++d) {
     renumbered[static_cast<size_t>(source_numbers[d])] = static_cast<int64_t>(d);
   }
-  std::vector<int64_t> small_order;
+  SmallList<int64_t> small_order(order.size());
   for (int64_t d : order) {
     int64_t number = renumbered[static_cast<size_t>(d)];
     if (number >= 0) small_order.push_back(number);
@@ -119,7 +125,8 @@ bool AlignLayout(std::span<const int64_t> source, std::span<const int64_t> order
 
 bool MerelyInsertsOrDeletesUnitDimensions(std::span<const int64_t> before,
                                           std::span<const int64_t> after) {
-  std::vector<Boundary> bounds = CommonGroups(before, after);
+  SmallList<Boundary> bounds(before.size() + after.size() + 2);
+  CommonGroups(before, after, &bounds);
   for (size_t g = 0; g + 1 < bounds.size(); ++g) {
     size_t left = bounds[g + 1].source - bounds[g].source;
     size_t right = bounds[g + 1].target - bounds[g].target;
@@ -134,37 +141,39 @@ bool MerelyInsertsOrDeletesUnitDimensions(std::span<const int64_t> before,
   return true;
 }
 
-LayoutId DeleteDimensions(ShapePool& shapes, LayoutId layout, const std::vector<bool>& deleted) {
+LayoutId KeepDimensions(ShapePool& shapes, LayoutId layout, std::span<const int64_t> kept) {
   std::span<const int64_t> order = shapes.minor_to_major(layout);
-  std::vector<int64_t> number(deleted.size());  // new number of each kept dimension
+  size_t rank = order.size();
+  SmallList<int64_t> number(rank, -1);  // new number of each kept dimension
+  for (int64_t d : kept) {
+    if (d >= 0 && d < static_cast<int64_t>(rank)) number[static_cast<size_t>(d)] = 0;
+  }
   int64_t next = 0;
-  for (size_t d = 0; d < deleted.size(); ++d) {
-    number[d] = next;
-    if (!deleted[d]) ++next;
+  for (int64_t& n : number) {
+    if (n == 0) n = next++;
   }
-  std::vector<int64_t> kept;
-  std::vector<int64_t> physical(order.size());  // new physical position (0 = most major), or -1
-  for (size_t i = 0; i < order.size(); ++i) {
-    size_t d = static_cast<size_t>(order[i]);
-    if (!deleted[d]) kept.push_back(number[d]);
+  SmallList<int64_t> remaining(rank);
+  for (int64_t d : order) {
+    if (number[static_cast<size_t>(d)] >= 0) remaining.push_back(number[static_cast<size_t>(d)]);
   }
+  if (shapes.order(layout) == layout) return shapes.Layout(remaining);
+  // A split configuration moves with its physical position, counted from the most major one.
+  SmallList<int64_t> physical(rank, -1);
   int64_t position = 0;
-  for (size_t i = order.size(); i-- > 0;) {
-    bool gone = deleted[static_cast<size_t>(order[i])];
-    physical[order.size() - 1 - i] = gone ? -1 : position++;
+  for (size_t i = rank; i-- > 0;) {
+    if (number[static_cast<size_t>(order[i])] >= 0) physical[rank - 1 - i] = position++;
   }
-  if (shapes.order(layout) == layout) return shapes.Layout(kept);
   LayoutExtras extras = shapes.extras(layout);
   std::vector<SplitConfig> splits;
   for (SplitConfig split : extras.splits) {
-    if (split.dimension < 0 || split.dimension >= static_cast<int64_t>(physical.size())) continue;
+    if (split.dimension < 0 || split.dimension >= static_cast<int64_t>(rank)) continue;
     int64_t moved = physical[static_cast<size_t>(split.dimension)];
     if (moved < 0) continue;
     split.dimension = moved;
     splits.push_back(std::move(split));
   }
   extras.splits = std::move(splits);
-  return shapes.Layout(kept, extras);
+  return shapes.Layout(remaining, extras);
 }
 
 }  // namespace hlokit

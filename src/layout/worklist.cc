@@ -55,7 +55,8 @@ void Engine::Drain() {
 }
 
 bool Engine::Propagate() {
-  for (Drain(); !worklist_.empty(); Drain()) {
+  Drain();
+  while (!worklist_.empty()) {
     uint32_t key = worklist_.PopFront();
     uint32_t number = key & kKeyNumberMask;
     ++report_.pops;
@@ -69,6 +70,7 @@ bool Engine::Propagate() {
       default:
         HLOKIT_LAYOUT_CHECK(PropagateResult(CompId(number)));
     }
+    if (!announced_.empty()) Drain();
   }
   return true;
 }
