@@ -1,0 +1,57 @@
+// Which flags does hlo-opt take, and what do they mean?
+#ifndef HLOKIT_TOOLS_HLO_OPT_FLAGS_H_
+#define HLOKIT_TOOLS_HLO_OPT_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hlokit/pass.h"
+#include "hlokit/pass_observers.h"
+
+namespace hlokit {
+
+enum class ModuleFormat : uint8_t { kAuto, kText, kProto, kPbtxt };
+
+struct HloOptFlags {
+  std::string input;
+  std::string output = "-";
+  ModuleFormat input_type = ModuleFormat::kAuto;
+  ModuleFormat output_type = ModuleFormat::kText;
+  bool emit_proto = false;
+  bool split_input_file = false;
+  bool strict = false;
+  bool fill_missing_layouts = true;
+  bool large_constants = false;
+
+  std::string passes;
+  std::string stage = "hlo";
+  bool stage_given = false;
+  PassFilter filter;
+  std::vector<std::pair<std::string, std::string>> combiner_defaults;  ///< option name, value
+
+  bool list_stages = false;
+  std::string list_passes;  ///< "text" or "names"; empty = no
+  std::string help_pass;
+
+  bool verify_each = false;
+  bool silent_change = false, noop_change = false;
+  bool timing = false, stats = false;
+  PrintObserver::Options print;
+  DumpOptions dump;
+  std::string reproducer;
+
+  std::vector<Diagnostic> warnings;  ///< about the flags themselves
+};
+
+/// What parsing a command line leads to.
+struct FlagsOutcome {
+  HloOptFlags flags;
+  std::optional<int> exit;  ///< set when the program is done (--help, or an error already shown)
+};
+/// Reads a debug options file, XLA_FLAGS and the command line, weakest first.
+FlagsOutcome ParseFlags(int argc, char** argv);
+
+}  // namespace hlokit
+
+#endif  // HLOKIT_TOOLS_HLO_OPT_FLAGS_H_
