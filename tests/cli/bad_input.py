@@ -153,7 +153,7 @@ REFUSED = {
         header="HloModule m, entry_computation_layout={(s8[2,3]{1,0})->f32[2,3]{1,0}}"), (PARSE, UNSUPPORTED)),
 }
 
-READING_COMMANDS = [["fmt"], ["assign"], ["stats"]]
+READING_COMMANDS = [["fmt"], ["assign"], ["explain"], ["stats"], ["trace"]]
 # Command lines that are wrong; GOOD stands for the path of a good module.
 WRONG_USAGE = [
     [],
