@@ -15,4 +15,8 @@ if ! cmake --preset "$preset" "${configure[@]}" >"$log" 2>&1; then
   cat "$log" >&2
   exit 1
 fi
-ninja -C "build/$preset" --quiet "$@"
+echo "building build/$preset" >&2
+# On a terminal ninja shows its progress on one line; elsewhere only what goes wrong.
+quiet=(--quiet)
+[ -t 1 ] && quiet=()
+ninja -C "build/$preset" "${quiet[@]}" "$@"

@@ -4,6 +4,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/setup.sh build
-scripts/build.sh release -DHLOKIT_TESTS=OFF -- hlokit
+scripts/build.sh release -DHLOKIT_TESTS=OFF -- hlokit >&2
 echo "\$ hlokit explain ${1:-examples/attention.hlo}" >&2
 exec build/release/hlokit explain "${1:-examples/attention.hlo}"
