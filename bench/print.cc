@@ -38,8 +38,8 @@ std::string LayersText(int layers) {
         "  c{0} = f32[8,2048,4096]{{2,1,0}} convert(d{0}), {1}\n"
         "  r{0} = f32[8,2048]{{1,0}} reduce(c{0}, zero), dimensions={{2}}, to_apply=add_f, {1}\n"
         "  b{0} = f32[8,2048,4096]{{2,1,0}} broadcast(r{0}), dimensions={{0,1}}, {1}\n"
-        "  s{0} = f32[8,2048,4096]{{2,1,0}} subtract(c{0}, b{0}), {1}\n"
-        "  h{2} = bf16[8,2048,4096]{{2,1,0}} convert(s{0}), "
+        "  centered{0} = f32[8,2048,4096]{{2,1,0}} subtract(c{0}, b{0}), {1}\n"
+        "  h{2} = bf16[8,2048,4096]{{2,1,0}} convert(centered{0}), "
         "sharding={{devices=[8,1,1]<=[8]}}, {1}\n",
         i, meta, i + 1);
   }
