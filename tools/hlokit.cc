@@ -24,6 +24,9 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("hlokit 0.1.0"));
   int exit_code = 0;
+  hlokit::cli::RegisterExplain(app, exit_code);
+  hlokit::cli::RegisterWhy(app, exit_code);
+  hlokit::cli::RegisterTrace(app, exit_code);
   hlokit::cli::RegisterFmt(app, exit_code);
   hlokit::cli::RegisterStats(app, exit_code);
   hlokit::cli::RegisterAssign(app, exit_code);

@@ -37,28 +37,28 @@ std::string_view OriginName(OriginKind kind);
 struct Origin {
   OriginKind kind = OriginKind::kOther;
   CauseHop hop;
-  InstId instruction;         ///< the custom call, the parameter, …; invalid for results
-  CompId computation;         ///< of the computation constraint, where there is one
-  int64_t parameter = -1;     ///< parameter number of kEntryParameter
-  std::string description;    ///< "the entry layout of parameter 1 (%w)"
+  InstId instruction;       ///< the custom call, the parameter, …; invalid for results
+  CompId computation;       ///< of the computation constraint, where there is one
+  int64_t parameter = -1;   ///< parameter number of kEntryParameter
+  std::string description;  ///< "the entry layout of parameter 1 (%w)"
 };
 
 /// One array copy that layout assignment inserts, with its price.
 struct ExplainedCopy {
-  uint32_t part = 0;   ///< index in LayoutAssignmentReport::parts
-  uint32_t added = 0;  ///< index in LayoutAssignmentReport::copies
-  uint32_t cause = 0;  ///< index in Explanation::causes
+  uint32_t part = 0;          ///< index in LayoutAssignmentReport::parts
+  uint32_t added = 0;         ///< index in LayoutAssignmentReport::copies
+  uint32_t cause = 0;         ///< index in Explanation::causes
   int64_t logical_bytes = 0;  ///< of the value; the copy reads and writes it once
   int64_t padded_bytes = 0;   ///< with tiles rounded up, of the copied value
 };
 
 /// All copies whose two demands start at the same two places and move the same kind of value.
 struct Cause {
-  std::string id;  ///< "C1", in the order of bytes moved
+  std::string id;                ///< "C1", in the order of bytes moved
   std::vector<uint32_t> copies;  ///< indices in Explanation::copies
   Origin winning, losing;
   int64_t logical_bytes = 0, padded_bytes = 0;  ///< summed, times the loop multiplier
-  int64_t multiplier = 1;                       ///< largest number of executions of one copy per run
+  int64_t multiplier = 1;  ///< largest number of executions of one copy per run
   bool multiplier_known = true;
   std::string way_out;  ///< the change that removes the copies, in words; empty when none is known
   std::vector<std::string> flags;  ///< the same as flags of hlokit, for the what-if check
@@ -66,10 +66,10 @@ struct Cause {
 
 /// Why a module gets the copies it gets.
 struct Explanation {
-  std::vector<ExplainedCopy> copies;  ///< in the order of insertion
-  std::vector<Cause> causes;          ///< most bytes first
-  uint64_t copies_in_input = 0;       ///< copy instructions that the input already holds
-  uint64_t preparatory_copies = 0;    ///< inserted whatever the layouts are
+  std::vector<ExplainedCopy> copies;            ///< in the order of insertion
+  std::vector<Cause> causes;                    ///< most bytes first
+  uint64_t copies_in_input = 0;                 ///< copy instructions that the input already holds
+  uint64_t preparatory_copies = 0;              ///< inserted whatever the layouts are
   int64_t logical_bytes = 0, padded_bytes = 0;  ///< per run, loop multipliers included
   int64_t parameter_bytes = 0;
 };
@@ -101,7 +101,7 @@ struct HopText {
   std::string reason;       ///< plain words
   std::string instruction;  ///< name of the instruction the rule was applied at; may be empty
   std::string opcode;
-  std::string source;       ///< "model.py:12", from the metadata; may be empty
+  std::string source;  ///< "model.py:12", from the metadata; may be empty
   std::string op_name;
   bool mandatory = false, dfs = false;
   int priority = 0, round = 0;

@@ -26,10 +26,10 @@ struct ProtoExtras;
 /// logical order whatever the layout, each in StorageBytes(type) bytes, host byte order; complex
 /// numbers as real then imaginary part. A tuple holds its members.
 struct LiteralData {
-  ShapeId shape;                    ///< static, with the layout written in front (custom call) or bare
-  bool elided = false;              ///< the text said {...}: there is no value
-  uint64_t offset = 0;              // in the bytes of the module
-  uint64_t size = 0;                ///< bytes
+  ShapeId shape;        ///< static, with the layout written in front (custom call) or bare
+  bool elided = false;  ///< the text said {...}: there is no value
+  uint64_t offset = 0;  // in the bytes of the module
+  uint64_t size = 0;    ///< bytes
   std::vector<LiteralId> elements;  ///< members of a tuple
 };
 /// Bytes of one stored element: 1 for pred and sub-byte types.
@@ -62,7 +62,8 @@ struct ComputationLayout {
 };
 
 struct FileLocation {
-  int32_t file_name_id = 0, function_name_id = 0, line = 0, end_line = 0, column = 0, end_column = 0;
+  int32_t file_name_id = 0, function_name_id = 0, line = 0, end_line = 0, column = 0,
+          end_column = 0;
   bool operator==(const FileLocation&) const = default;
 };
 struct StackFrame {
@@ -167,7 +168,8 @@ class Module {
   CompId AddComputation(StrRef name);
   /// The computation with this name, or invalid.
   CompId FindComputation(std::string_view name) const;
-  /// Computations in stored order (text order of a parsed module, entry at its own place), without dead ones.
+  /// Computations in stored order (text order of a parsed module, entry at its own place), without
+  /// dead ones.
   const std::vector<CompId>& computation_order() const { return order_; }
   std::vector<CompId>& mutable_computation_order() { return order_; }
 
@@ -227,9 +229,15 @@ class Module {
     const Attr* attr = FindAttr(id, kind);
     return attr == nullptr ? std::span<const int64_t>() : ints(*attr);
   }
-  std::span<const int64_t> ints(const Attr& attr) const { return {int_pool_.data() + attr.low, attr.high}; }
-  std::span<const uint32_t> refs(const Attr& attr) const { return {ref_pool_.data() + attr.low, attr.high}; }
-  std::span<const int64_t> dimensions(InstId id) const { return IntsAttr(id, AttrKind::kDimensions); }
+  std::span<const int64_t> ints(const Attr& attr) const {
+    return {int_pool_.data() + attr.low, attr.high};
+  }
+  std::span<const uint32_t> refs(const Attr& attr) const {
+    return {ref_pool_.data() + attr.low, attr.high};
+  }
+  std::span<const int64_t> dimensions(InstId id) const {
+    return IntsAttr(id, AttrKind::kDimensions);
+  }
   double FloatAttr(InstId id, AttrKind kind) const;
   int64_t parameter_number(InstId id) const { return IntAttr(id, AttrKind::kParameterNumber); }
   int64_t tuple_index(InstId id) const { return IntAttr(id, AttrKind::kIndex); }
@@ -271,7 +279,8 @@ class Module {
   InstId AddInstruction(CompId computation, Opcode opcode, ShapeId shape,
                         std::span<const InstId> operands, StrRef name,
                         uint32_t source_offset = kNoOffset);
-  /// A name that no instruction of the module has, from hlo-text.md section 10.3: "copy", "copy.1", …
+  /// A name that no instruction of the module has, from hlo-text.md section 10.3: "copy", "copy.1",
+  /// …
   StrRef UniqueInstructionName(std::string_view wanted);
   StrRef UniqueComputationName(std::string_view wanted);
   void set_shape(InstId id, ShapeId shape) { shape_[id.value] = shape; }
@@ -349,7 +358,7 @@ class Module {
   mutable std::vector<InstId> user_pool_;
   // Name roots that a pass asked for.
   struct NameRoot {
-    std::vector<bool> used;              // small numbers
+    std::vector<bool> used;  // small numbers
     std::unordered_map<uint64_t, bool> used_large;
     uint64_t next = 0;
   };

@@ -29,11 +29,11 @@ struct SplitConfig {
 /// The fields of a layout besides minor_to_major; hlo-text.md section 4.
 struct LayoutExtras {
   std::vector<std::vector<int64_t>> tiles;
-  int64_t tail_padding_alignment = 1;                     ///< elements
-  ElementType index_type = ElementType::kInvalid;         ///< sparse arrays only
-  ElementType pointer_type = ElementType::kInvalid;       ///< sparse arrays only
-  int64_t element_size_in_bits = 0;                       ///< 0 = natural
-  int64_t memory_space = 0;                               ///< 0 device, 5 host
+  int64_t tail_padding_alignment = 1;                ///< elements
+  ElementType index_type = ElementType::kInvalid;    ///< sparse arrays only
+  ElementType pointer_type = ElementType::kInvalid;  ///< sparse arrays only
+  int64_t element_size_in_bits = 0;                  ///< 0 = natural
+  int64_t memory_space = 0;                          ///< 0 device, 5 host
   std::vector<SplitConfig> splits;
   int64_t dynamic_shape_metadata_prefix_bytes = 0;
   bool operator==(const LayoutExtras&) const = default;
@@ -43,18 +43,18 @@ struct LayoutExtras {
 struct LayoutData {
   const int64_t* minor_to_major = nullptr;
   uint32_t rank = 0;
-  LayoutId order;          ///< the layout with the same minor_to_major and no extras
-  uint32_t extras = 0;     ///< index of the extras; 0 = all default
+  LayoutId order;       ///< the layout with the same minor_to_major and no extras
+  uint32_t extras = 0;  ///< index of the extras; 0 = all default
 };
 
 /// One interned shape. Kinds: array (IsArrayType(type)), tuple (kTuple), token, opaque.
 struct ShapeData {
   ElementType type = ElementType::kInvalid;
-  bool is_buffer = false;       ///< b(array)
-  bool has_dynamic = false;     ///< some dimension is dynamic (arrays), or some leaf (tuples)
-  bool fully_set = false;       ///< every array leaf has a layout; tokens count as having one
-  uint32_t count = 0;           ///< rank of an array, number of elements of a tuple
-  const int64_t* sizes = nullptr;      // arrays: sizes, then dynamic flags where has_dynamic
+  bool is_buffer = false;          ///< b(array)
+  bool has_dynamic = false;        ///< some dimension is dynamic (arrays), or some leaf (tuples)
+  bool fully_set = false;          ///< every array leaf has a layout; tokens count as having one
+  uint32_t count = 0;              ///< rank of an array, number of elements of a tuple
+  const int64_t* sizes = nullptr;  // arrays: sizes, then dynamic flags where has_dynamic
   const uint32_t* elements = nullptr;  // tuples: (shape id, pre-order offset) pairs
   LayoutId layout;              ///< invalid = not set; always invalid for tuples, tokens, opaque
   ShapeId bare;                 ///< the same shape without any layout
@@ -218,7 +218,8 @@ class ShapePool {
   size_t MemoryBytes() const;
 
  private:
-  ShapeId InternArray(ShapeData data, std::span<const int64_t> sizes, std::span<const uint8_t> dynamic);
+  ShapeId InternArray(ShapeData data, std::span<const int64_t> sizes,
+                      std::span<const uint8_t> dynamic);
   uint32_t InternExtras(const LayoutExtras& extras);
 
   std::vector<ShapeData> shapes_;

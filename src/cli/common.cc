@@ -20,15 +20,17 @@ void InputOptions::Register(CLI::App& app) {
 
 void RegisterFormat(CLI::App& app, Format* format) {
   app.add_option("--format", *format, "text or json")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Format>{{"text", Format::kText}, {"json", Format::kJson}}));
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, Format>{{"text", Format::kText}, {"json", Format::kJson}}));
 }
 
-Result<Module> Load(const InputOptions& options) {
+Result<Module> Load(const InputOptions& options, bool quiet) {
   ASSIGN_OR_RETURN(std::string text, ReadFile(options.path));
   std::vector<Diagnostic> warnings;
-  Result<Module> module =
-      ReadText(std::move(text), {.strict = options.strict, .fill_missing_layouts = options.fill_missing_layouts}, &warnings);
-  for (const Diagnostic& warning : warnings) {
+  Result<Module> module = ReadText(
+      std::move(text),
+      {.strict = options.strict, .fill_missing_layouts = options.fill_missing_layouts}, &warnings);
+  for (const Diagnostic& warning : quiet ? std::vector<Diagnostic>() : warnings) {
     std::fputs(FormatDiagnostic(warning, options.path).c_str(), stderr);
   }
   return module;
@@ -63,7 +65,8 @@ namespace {
 
 /// Columns of a terminal that a text takes: its UTF-8 characters.
 size_t Width(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
 }  // namespace
@@ -114,7 +117,8 @@ Result<InstId> FindInstruction(const Module& module, const std::string& name) {
   size_t best_distance = wanted.size() / 2 + 1;
   for (uint32_t i = 0; i < module.instruction_count() && wanted.size() < 200; ++i) {
     std::string_view candidate = module.name(InstId(i));
-    size_t difference = candidate.size() > wanted.size() ? candidate.size() - wanted.size() : wanted.size() - candidate.size();
+    size_t difference = candidate.size() > wanted.size() ? candidate.size() - wanted.size()
+                                                         : wanted.size() - candidate.size();
     if (difference >= best_distance) continue;
     size_t distance = EditDistance(wanted, candidate);
     if (distance < best_distance) {
@@ -122,7 +126,8 @@ Result<InstId> FindInstruction(const Module& module, const std::string& name) {
       best_distance = distance;
     }
   }
-  return MakeError(ExitCode::kUsage, DiagId::kUsageError, fmt::format("the module has no instruction '{}'", wanted),
+  return MakeError(ExitCode::kUsage, DiagId::kUsageError,
+                   fmt::format("the module has no instruction '{}'", wanted),
                    best.empty() ? "names are those of the file, with or without %"
                                 : fmt::format("did you mean '{}'?", best));
 }

@@ -43,7 +43,7 @@ enum class Format { kText, kJson };
 void RegisterFormat(CLI::App& app, Format* format);
 
 /// Opens the input, prints its warnings, and reads it.
-Result<Module> Load(const InputOptions& options);
+Result<Module> Load(const InputOptions& options, bool quiet = false);
 
 /// Prints the diagnostics of an error to standard error and returns the exit code for it.
 int Report(const Error& error, const std::string& file);

@@ -15,7 +15,8 @@ std::unexpected<Error> UsageError(std::string message, std::string help) {
 ShapeId Unset(ShapePool& shapes, ShapeId shape) {
   std::vector<LayoutId> leaves;
   for (ShapeId leaf : shapes.Subshapes(shape)) {
-    leaves.push_back(shapes.IsArray(leaf) && shapes.rank(leaf) == 0 ? shapes.Layout({}) : LayoutId());
+    leaves.push_back(shapes.IsArray(leaf) && shapes.rank(leaf) == 0 ? shapes.Layout({})
+                                                                    : LayoutId());
   }
   return shapes.WithLeafLayouts(shape, leaves);
 }
@@ -30,20 +31,25 @@ Result<std::pair<size_t, uint32_t>> ParsePlace(std::string_view text, const Modu
     int64_t number = 0;
     auto [stop, error] = std::from_chars(p, end, number);
     if (error != std::errc() || number < 0) {
-      return UsageError(fmt::format("'{}' is no parameter number", text), "write 3, or 3.0.1 for a part of a tuple");
+      return UsageError(fmt::format("'{}' is no parameter number", text),
+                        "write 3, or 3.0.1 for a part of a tuple");
     }
     numbers.push_back(number);
     if (stop == end) break;
-    if (*stop != '.') return UsageError(fmt::format("'{}' is no parameter number", text), "write 3, or 3.0.1 for a part of a tuple");
+    if (*stop != '.')
+      return UsageError(fmt::format("'{}' is no parameter number", text),
+                        "write 3, or 3.0.1 for a part of a tuple");
     p = stop + 1;
   }
   if (numbers[0] >= static_cast<int64_t>(layout.parameters.size())) {
-    return UsageError(fmt::format("there is no parameter {}", numbers[0]),
-                      fmt::format("the entry has {} parameter(s), numbered from 0", layout.parameters.size()));
+    return UsageError(
+        fmt::format("there is no parameter {}", numbers[0]),
+        fmt::format("the entry has {} parameter(s), numbered from 0", layout.parameters.size()));
   }
   std::optional<uint32_t> preorder = module.shapes().PreorderOf(
       layout.parameters[numbers[0]], std::span<const int64_t>(numbers).subspan(1));
-  if (!preorder) return UsageError(fmt::format("parameter {} has no part '{}'", numbers[0], text), "");
+  if (!preorder)
+    return UsageError(fmt::format("parameter {} has no part '{}'", numbers[0], text), "");
   return std::make_pair(static_cast<size_t>(numbers[0]), *preorder);
 }
 
@@ -52,12 +58,14 @@ Result<std::pair<size_t, uint32_t>> ParsePlace(std::string_view text, const Modu
 void AssignOptions::Register(CLI::App& app) {
   app.add_option("--entry-layouts", entry_layouts,
                  "'(f32[6,10]{1,0}, unset) -> unset', or 'unset' for all: overrides the header");
-  app.add_option("--unpin", unpin, "parameters (or parts: 3.0.1) whose layout the pass may choose")->delimiter(',');
+  app.add_option("--unpin", unpin, "parameters (or parts: 3.0.1) whose layout the pass may choose")
+      ->delimiter(',');
   app.add_option("--pin", pin, "N={0,1}: gives parameter N (or its part N.i.j) this layout");
   app.add_flag("--unpin-result", unpin_result, "the pass may choose the layout of the result");
   app.add_flag("--reverse", reverse, "callers before callees");
   app.add_flag("--no-channel-table", no_channel_table, "no table of channel layouts is supplied");
-  app.add_flag("--row-reduction", row_reduction, "reductions ask for operands whose rows they reduce");
+  app.add_flag("--row-reduction", row_reduction,
+               "reductions ask for operands whose rows they reduce");
 }
 
 Result<ComputationLayout> AssignOptions::EntryLayout(Module& module) const {
@@ -72,20 +80,26 @@ Result<ComputationLayout> AssignOptions::EntryLayout(Module& module) const {
   for (const std::string& text : unpin) {
     ASSIGN_OR_RETURN(auto place, ParsePlace(text, module, layout));
     ShapeId& parameter = layout.parameters[place.first];
-    parameter = shapes.WithSubshape(parameter, place.second, Unset(shapes, shapes.Subshape(parameter, place.second)));
+    parameter = shapes.WithSubshape(parameter, place.second,
+                                    Unset(shapes, shapes.Subshape(parameter, place.second)));
   }
   for (const std::string& text : pin) {
     size_t equals = text.find('=');
-    if (equals == std::string::npos) return UsageError(fmt::format("--pin {} has no '='", text), "write --pin 0={0,1}");
-    ASSIGN_OR_RETURN(auto place, ParsePlace(std::string_view(text).substr(0, equals), module, layout));
+    if (equals == std::string::npos)
+      return UsageError(fmt::format("--pin {} has no '='", text), "write --pin 0={0,1}");
+    ASSIGN_OR_RETURN(auto place,
+                     ParsePlace(std::string_view(text).substr(0, equals), module, layout));
     ShapeId& parameter = layout.parameters[place.first];
     ShapeId leaf = shapes.Subshape(parameter, place.second);
     if (!shapes.IsArray(leaf)) {
-      return UsageError(fmt::format("--pin {}: this part is no array", text), "name a part of the tuple: --pin 0.1={0,1}");
+      return UsageError(fmt::format("--pin {}: this part is no array", text),
+                        "name a part of the tuple: --pin 0.1={0,1}");
     }
     Result<ShapeId> pinned = ReadShape(shapes.Text(leaf, false) + text.substr(equals + 1), module);
-    std::string problem = pinned ? shapes.LayoutProblem(leaf, shapes.layout(*pinned)) : "the layout cannot be read";
-    if (!problem.empty()) return UsageError(fmt::format("--pin {}: {}", text, problem), "write --pin 0={0,1}");
+    std::string problem =
+        pinned ? shapes.LayoutProblem(leaf, shapes.layout(*pinned)) : "the layout cannot be read";
+    if (!problem.empty())
+      return UsageError(fmt::format("--pin {}: {}", text, problem), "write --pin 0={0,1}");
     parameter = shapes.WithSubshape(parameter, place.second, *pinned);
   }
   if (unpin_result) layout.result = Unset(shapes, layout.result);

@@ -26,14 +26,17 @@ void RegisterFmt(CLI::App& app, int& exit_code) {
   };
   std::shared_ptr<State> state = std::make_shared<State>();
   CLI::App* command = app.add_subcommand("fmt", "read a module and print it");
-  command->footer("Examples:\n  hlokit fmt module.txt\n  hlokit fmt --style short module.txt -o short.txt");
+  command->footer(
+      "Examples:\n  hlokit fmt module.txt\n  hlokit fmt --style short module.txt -o short.txt");
   state->input.Register(*command);
   command->add_option("-o,--output", state->output, "file to write; - is standard output");
   command->add_option("--style", state->style, "dump, short, canonical or fingerprint")
       ->check(CLI::IsMember({"dump", "short", "canonical", "fingerprint"}));
-  command->add_flag("--large-constants", state->large_constants, "print the values of all constants");
+  command->add_flag("--large-constants", state->large_constants,
+                    "print the values of all constants");
   command->add_flag("--no-metadata", state->no_metadata, "leave metadata out");
-  command->add_flag("--operand-shapes", state->operand_shapes, "print the types of operands, as old dumps do");
+  command->add_flag("--operand-shapes", state->operand_shapes,
+                    "print the types of operands, as old dumps do");
   command->add_flag("--no-percent", state->no_percent, "print names without %");
   command->callback([state, &exit_code] {
     Result<Module> module = Load(state->input);

@@ -25,7 +25,8 @@ struct Stats {
 template <typename Map>
 std::vector<std::pair<std::string, uint64_t>> ByCount(const Map& map) {
   std::vector<std::pair<std::string, uint64_t>> rows(map.begin(), map.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
   return rows;
 }
 
@@ -38,7 +39,8 @@ Stats Count(const Module& module) {
     for (InstId id : module.computation(computation).instructions) {
       ++stats.instructions;
       Opcode opcode = module.opcode(id);
-      std::string name(opcode == Opcode::kUnknown ? module.TextAttr(id, AttrKind::kUnknownOpcode) : OpcodeText(opcode));
+      std::string name(opcode == Opcode::kUnknown ? module.TextAttr(id, AttrKind::kUnknownOpcode)
+                                                  : OpcodeText(opcode));
       ++opcodes[name];
       if (opcode == Opcode::kCopy) ++stats.copies;
       ++shape_uses[module.shape(id).value];
@@ -63,23 +65,30 @@ Stats Count(const Module& module) {
 }
 
 std::string Text(const Module& module, const Stats& stats, size_t most, bool memory) {
-  std::string out = fmt::format("module {}: {} computations, {} instructions, {} copies, {} distinct shapes\n",
-                                module.config().name, stats.computations, stats.instructions, stats.copies,
-                                stats.distinct_shapes);
-  out += fmt::format("entry {}: {} parameters, {} of parameters, {} of results\n", module.name(module.entry()),
-                     stats.parameters, HumanBytes(stats.parameter_bytes), HumanBytes(stats.result_bytes));
+  std::string out =
+      fmt::format("module {}: {} computations, {} instructions, {} copies, {} distinct shapes\n",
+                  module.config().name, stats.computations, stats.instructions, stats.copies,
+                  stats.distinct_shapes);
+  out += fmt::format("entry {}: {} parameters, {} of parameters, {} of results\n",
+                     module.name(module.entry()), stats.parameters,
+                     HumanBytes(stats.parameter_bytes), HumanBytes(stats.result_bytes));
   if (memory) {
-    out += fmt::format("memory: {} held, {:.0f} bytes per instruction\n", HumanBytes(static_cast<int64_t>(stats.memory_bytes)),
-                       static_cast<double>(stats.memory_bytes) / std::max<double>(1, static_cast<double>(stats.instructions)));
+    out += fmt::format("memory: {} held, {:.0f} bytes per instruction\n",
+                       HumanBytes(static_cast<int64_t>(stats.memory_bytes)),
+                       static_cast<double>(stats.memory_bytes) /
+                           std::max<double>(1, static_cast<double>(stats.instructions)));
   }
-  auto section = [&](std::string_view title, const std::vector<std::pair<std::string, uint64_t>>& rows) {
+  auto section = [&](std::string_view title,
+                     const std::vector<std::pair<std::string, uint64_t>>& rows) {
     std::vector<std::vector<std::string>> table;
     for (size_t i = 0; i < std::min(most, rows.size()); ++i) {
-      std::string name = rows[i].first.size() > 100 ? rows[i].first.substr(0, 97) + "..." : rows[i].first;
+      std::string name =
+          rows[i].first.size() > 100 ? rows[i].first.substr(0, 97) + "..." : rows[i].first;
       table.push_back({std::to_string(rows[i].second), name});
     }
     out += fmt::format("\n{}\n{}", title, Table(table, "rl"));
-    if (rows.size() > most) out += fmt::format("({} more: --most {})\n", rows.size() - most, rows.size());
+    if (rows.size() > most)
+      out += fmt::format("({} more: --most {})\n", rows.size() - most, rows.size());
   };
   section("opcodes", stats.opcodes);
   section("result shapes", stats.shapes);
@@ -90,7 +99,8 @@ nlohmann::ordered_json Json(const Module& module, const Stats& stats) {
   nlohmann::ordered_json opcodes = nlohmann::ordered_json::object();
   for (const auto& [name, count] : stats.opcodes) opcodes[name] = count;
   nlohmann::ordered_json shapes = nlohmann::ordered_json::array();
-  for (const auto& [shape, count] : stats.shapes) shapes.push_back({{"shape", shape}, {"count", count}});
+  for (const auto& [shape, count] : stats.shapes)
+    shapes.push_back({{"shape", shape}, {"count", count}});
   return {{"schema", "hlokit.stats/1"},
           {"module", module.config().name},
           {"computations", stats.computations},
@@ -129,8 +139,9 @@ void RegisterStats(CLI::App& app, int& exit_code) {
       return;
     }
     Stats stats = Count(*module);
-    exit_code = state->format == Format::kJson ? EmitJson(Json(*module, stats))
-                                               : Emit(Text(*module, stats, state->most, state->memory));
+    exit_code = state->format == Format::kJson
+                    ? EmitJson(Json(*module, stats))
+                    : Emit(Text(*module, stats, state->most, state->memory));
   });
 }
 

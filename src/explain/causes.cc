@@ -35,14 +35,19 @@ std::optional<WayOut> WayOutAt(const Module& module, const Origin& origin, Layou
   std::string layout = module.shapes().LayoutText(other);
   switch (origin.kind) {
     case OriginKind::kEntryParameter:
-      return WayOut{fmt::format("let the pass choose the layout of parameter {}: --unpin {}", origin.parameter, origin.parameter),
+      return WayOut{fmt::format("let the pass choose the layout of parameter {}: --unpin {}",
+                                origin.parameter, origin.parameter),
                     {"--unpin", std::to_string(origin.parameter)}};
     case OriginKind::kEntryResult:
-      return WayOut{"let the pass choose the layout of the result: --unpin-result", {"--unpin-result"}};
+      return WayOut{"let the pass choose the layout of the result: --unpin-result",
+                    {"--unpin-result"}};
     case OriginKind::kCustomCall:
-      return WayOut{fmt::format("let %{} accept {} (operand_layout_constraints)", module.name(origin.instruction), layout), {}};
+      return WayOut{fmt::format("let %{} accept {} (operand_layout_constraints)",
+                                module.name(origin.instruction), layout),
+                    {}};
     case OriginKind::kCollective:
-      return WayOut{fmt::format("drop constrain_layout of %{}", module.name(origin.instruction)), {}};
+      return WayOut{fmt::format("drop constrain_layout of %{}", module.name(origin.instruction)),
+                    {}};
     case OriginKind::kOutfeed:
     case OriginKind::kInfeed:
       return WayOut{fmt::format("write {} at %{}", layout, module.name(origin.instruction)), {}};
@@ -53,8 +58,8 @@ std::optional<WayOut> WayOutAt(const Module& module, const Origin& origin, Layou
 
 }  // namespace
 
-Explanation Explain(const Module& module, const LayoutAssignmentReport& report, const LayoutTrace& trace,
-                    uint64_t copies_in_input) {
+Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
+                    const LayoutTrace& trace, uint64_t copies_in_input) {
   Explanation out;
   out.copies_in_input = copies_in_input;
   const ShapePool& shapes = module.shapes();
@@ -91,12 +96,15 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report, 
       ExplainedCopy explained{.part = part, .added = added, .cause = entry->second};
       ShapeId shape = module.shape(array.copy);
       explained.logical_bytes = shapes.LogicalBytes(shape);
-      explained.padded_bytes = std::max(shapes.PaddedBytes(shape), shapes.PaddedBytes(module.shape(module.operand(array.copy, 0))));
+      explained.padded_bytes =
+          std::max(shapes.PaddedBytes(shape),
+                   shapes.PaddedBytes(module.shape(module.operand(array.copy, 0))));
       Executions runs = executions[copy.computation.value];
       int64_t times = std::max<int64_t>(runs.count, 1);
       auto add = [times](int64_t& sum, int64_t bytes) {
         int64_t moved;
-        if (__builtin_mul_overflow(bytes, times, &moved) || __builtin_add_overflow(sum, moved, &sum)) {
+        if (__builtin_mul_overflow(bytes, times, &moved) ||
+            __builtin_add_overflow(sum, moved, &sum)) {
           sum = std::numeric_limits<int64_t>::max();
         }
       };
@@ -120,7 +128,8 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report, 
   for (uint32_t i : order) {
     sorted.push_back(std::move(out.causes[i]));
     sorted.back().id = fmt::format("C{}", sorted.size());
-    for (uint32_t copy : sorted.back().copies) out.copies[copy].cause = static_cast<uint32_t>(sorted.size() - 1);
+    for (uint32_t copy : sorted.back().copies)
+      out.copies[copy].cause = static_cast<uint32_t>(sorted.size() - 1);
   }
   out.causes = std::move(sorted);
   return out;

@@ -76,18 +76,22 @@ HopText DescribeHop(const Module& module, const LayoutTrace& trace, CauseHop hop
       break;
     case TraceEventKind::kSetOperand:
       text.kind = "operand";
-      text.constraint = fmt::format("operand {} of {}", event.target_index, Name(module, event.instruction()));
+      text.constraint =
+          fmt::format("operand {} of {}", event.target_index, Name(module, event.instruction()));
       text.outcome = Info(event.outcome).name;
       break;
     default: {
       text.kind = "computation";
       // A leaf belongs to the shape in front of it.
       EventId shape_event = hop.event;
-      while (shape_event > 0 && trace[shape_event].kind == TraceEventKind::kComputationLeaf) --shape_event;
+      while (shape_event > 0 && trace[shape_event].kind == TraceEventKind::kComputationLeaf)
+        --shape_event;
       const TraceEvent& owner = trace[shape_event];
       if (owner.kind == TraceEventKind::kComputationShape) {
         text.constraint = ComputationPart(module, CompId(owner.target), owner.target_index);
-        text.constraint += PartText(module, owner.shape(), event.kind == TraceEventKind::kComputationLeaf ? event.target_index : 0);
+        text.constraint +=
+            PartText(module, owner.shape(),
+                     event.kind == TraceEventKind::kComputationLeaf ? event.target_index : 0);
       } else {
         text.constraint = fmt::format("result of %{}", module.name(event.computation));
       }
@@ -118,8 +122,8 @@ std::vector<EventId> RequestsOn(const LayoutTrace& trace, EventId event) {
   const TraceEvent& wanted = trace[event];
   for (EventId id = 0; id < trace.size(); ++id) {
     const TraceEvent& other = trace[id];
-    if (other.kind == wanted.kind && other.target == wanted.target && other.target_index == wanted.target_index &&
-        other.round == wanted.round) {
+    if (other.kind == wanted.kind && other.target == wanted.target &&
+        other.target_index == wanted.target_index && other.round == wanted.round) {
       out.push_back(id);
     }
   }

@@ -5,10 +5,10 @@
 namespace hlokit {
 
 std::string_view OriginName(OriginKind kind) {
-  constexpr std::string_view kNames[] = {"entry-parameter", "entry-result", "custom-call", "collective",
-                                         "infeed",          "outfeed",      "send-recv",   "channel",
-                                         "while",           "conditional",  "call",        "alias",
-                                         "computation",     "default",      "backend",     "other"};
+  constexpr std::string_view kNames[] = {
+      "entry-parameter", "entry-result", "custom-call", "collective",  "infeed", "outfeed",
+      "send-recv",       "channel",      "while",       "conditional", "call",   "alias",
+      "computation",     "default",      "backend",     "other"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -64,12 +64,14 @@ Origin FindOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop) 
     origin.description = "no recorded demand";
     return origin;
   }
-  for (CauseHop next = trace.Cause(hop); next.event != kNoEvent; next = trace.Cause(hop)) hop = next;
+  for (CauseHop next = trace.Cause(hop); next.event != kNoEvent; next = trace.Cause(hop))
+    hop = next;
   origin.hop = hop;
   const TraceEvent& event = trace[hop.event];
   origin.kind = KindOf(event.rule);
   EventId shape_event = hop.event;
-  while (shape_event > 0 && trace[shape_event].kind == TraceEventKind::kComputationLeaf) --shape_event;
+  while (shape_event > 0 && trace[shape_event].kind == TraceEventKind::kComputationLeaf)
+    --shape_event;
   const TraceEvent& owner = trace[shape_event];
   if (owner.kind == TraceEventKind::kComputationShape) {
     origin.computation = CompId(owner.target);
@@ -77,7 +79,8 @@ Origin FindOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop) 
     if (!result) {
       origin.parameter = owner.target_index;
       const std::vector<InstId>& parameters = module.computation(origin.computation).parameters;
-      if (owner.target_index < parameters.size()) origin.instruction = parameters[owner.target_index];
+      if (owner.target_index < parameters.size())
+        origin.instruction = parameters[owner.target_index];
     } else {
       origin.instruction = module.computation(origin.computation).root;
     }
@@ -86,18 +89,21 @@ Origin FindOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop) 
       origin.kind = result ? OriginKind::kEntryResult : OriginKind::kEntryParameter;
     }
     if (origin.kind == OriginKind::kEntryParameter) {
-      origin.description = fmt::format("the entry layout of parameter {} ({})", origin.parameter,
-                                       origin.instruction.valid() ? fmt::format("%{}", module.name(origin.instruction)) : "?");
+      origin.description = fmt::format(
+          "the entry layout of parameter {} ({})", origin.parameter,
+          origin.instruction.valid() ? fmt::format("%{}", module.name(origin.instruction)) : "?");
     } else if (origin.kind == OriginKind::kEntryResult) {
       origin.description = "the entry layout of the result";
     } else if (result) {
       origin.description = fmt::format("the result layout of %{}", module.name(origin.computation));
     } else {
-      origin.description = fmt::format("the layout of parameter {} of %{}", origin.parameter, module.name(origin.computation));
+      origin.description = fmt::format("the layout of parameter {} of %{}", origin.parameter,
+                                       module.name(origin.computation));
     }
     return origin;
   }
-  origin.instruction = event.at.valid() ? event.at : (event.IsRequest() ? event.instruction() : InstId());
+  origin.instruction =
+      event.at.valid() ? event.at : (event.IsRequest() ? event.instruction() : InstId());
   if (!origin.instruction.valid()) {
     origin.description = fmt::format("{}", Info(event.rule).reason);
     return origin;

@@ -17,7 +17,8 @@ std::optional<int64_t> KnownTripCount(std::string_view config) {
   at = config.find_first_of("0123456789", at);
   if (at == std::string_view::npos) return std::nullopt;
   int64_t count = 0;
-  std::from_chars_result end = std::from_chars(config.data() + at, config.data() + config.size(), count);
+  std::from_chars_result end =
+      std::from_chars(config.data() + at, config.data() + config.size(), count);
   if (end.ec != std::errc()) return std::nullopt;
   return count;
 }
@@ -34,7 +35,8 @@ std::optional<int64_t> ScalarConstant(const Module& module, InstId id) {
   }
   if (module.opcode(id) != Opcode::kConstant) return std::nullopt;
   ShapeId shape = module.shape(id);
-  if (!module.shapes().IsArray(shape) || module.shapes().rank(shape) != 0 || !IsIntegral(module.shapes().type(shape))) {
+  if (!module.shapes().IsArray(shape) || module.shapes().rank(shape) != 0 ||
+      !IsIntegral(module.shapes().type(shape))) {
     return std::nullopt;
   }
   LiteralId literal = module.literal_of(id);
@@ -63,13 +65,16 @@ std::optional<int64_t> CountedLoop(const Module& module, InstId loop) {
   std::span<const CompId> called = module.called_computations(loop);
   InstId condition = module.computation(called[1]).root;
   if (module.opcode(condition) != Opcode::kCompare) return std::nullopt;
-  ComparisonDirection direction = static_cast<ComparisonDirection>(module.IntAttr(condition, AttrKind::kDirection));
-  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kLe) return std::nullopt;
+  ComparisonDirection direction =
+      static_cast<ComparisonDirection>(module.IntAttr(condition, AttrKind::kDirection));
+  if (direction != ComparisonDirection::kLt && direction != ComparisonDirection::kLe)
+    return std::nullopt;
   std::optional<int64_t> counter = ElementOfParameter(module, module.operand(condition, 0));
   std::optional<int64_t> limit = ScalarConstant(module, module.operand(condition, 1));
   if (!counter || !limit) return std::nullopt;
   InstId body = module.computation(called[0]).root;
-  if (module.opcode(body) != Opcode::kTuple || *counter >= module.operand_count(body)) return std::nullopt;
+  if (module.opcode(body) != Opcode::kTuple || *counter >= module.operand_count(body))
+    return std::nullopt;
   InstId next = module.operand(body, static_cast<uint32_t>(*counter));
   while (module.opcode(next) == Opcode::kCopy) next = module.operand(next, 0);
   if (module.opcode(next) != Opcode::kAdd) return std::nullopt;
@@ -81,9 +86,11 @@ std::optional<int64_t> CountedLoop(const Module& module, InstId loop) {
   if (!step || *step <= 0) return std::nullopt;
   InstId state = module.operand(loop, 0);
   if (module.opcode(state) != Opcode::kTuple) return std::nullopt;
-  std::optional<int64_t> start = ScalarConstant(module, module.operand(state, static_cast<uint32_t>(*counter)));
+  std::optional<int64_t> start =
+      ScalarConstant(module, module.operand(state, static_cast<uint32_t>(*counter)));
   if (!start) return std::nullopt;
-  __int128 span = static_cast<__int128>(*limit) - *start + (direction == ComparisonDirection::kLe ? 1 : 0);
+  __int128 span =
+      static_cast<__int128>(*limit) - *start + (direction == ComparisonDirection::kLe ? 1 : 0);
   if (span <= 0) return 0;
   return static_cast<int64_t>((span + *step - 1) / *step);
 }
@@ -113,7 +120,8 @@ std::vector<Executions> CountExecutions(const Module& module) {
       if (called.empty()) continue;
       Executions own = caller;
       if (module.opcode(id) == Opcode::kWhile) {
-        std::optional<int64_t> trips = KnownTripCount(module.TextAttr(id, AttrKind::kBackendConfig));
+        std::optional<int64_t> trips =
+            KnownTripCount(module.TextAttr(id, AttrKind::kBackendConfig));
         if (!trips) trips = CountedLoop(module, id);
         if (trips) {
           own.count = SaturatingMultiply(own.count, *trips);

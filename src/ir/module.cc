@@ -75,7 +75,8 @@ std::span<const ShapeId> Module::operand_layout_constraints(InstId id) const {
 }
 
 std::vector<OperandAlias> Module::output_to_operand_aliasing(InstId id) const {
-  // Per pair: length of the output index, the index, operand number, length of its index, the index.
+  // Per pair: length of the output index, the index, operand number, length of its index, the
+  // index.
   std::vector<OperandAlias> out;
   std::span<const int64_t> code = IntsAttr(id, AttrKind::kOutputToOperandAliasing);
   while (!code.empty()) {
@@ -246,17 +247,38 @@ void Module::RemoveDead() {
 }
 
 void Module::SetAttributes(InstId id, std::span<const Attr> attrs) {
-  std::vector<Attr> sorted(attrs.begin(), attrs.end());
-  Opcode op = opcode(id);
-  std::stable_sort(sorted.begin(), sorted.end(), [op](const Attr& a, const Attr& b) {
-    return AttributeRank(op, a.kind) < AttributeRank(op, b.kind);
-  });
-  if (sorted.size() > attr_count_[id.value]) {
-    attr_begin_[id.value] = static_cast<uint32_t>(attr_pool_.size());
-    attr_pool_.resize(attr_pool_.size() + sorted.size());
+  constexpr size_t kFew = 24;
+  Attr few[kFew];
+  std::vector<Attr> many;
+  Attr* sorted = few;
+  if (attrs.size() > kFew) {
+    many.resize(attrs.size());
+    sorted = many.data();
   }
-  std::copy(sorted.begin(), sorted.end(), attr_pool_.begin() + attr_begin_[id.value]);
-  attr_count_[id.value] = static_cast<uint16_t>(sorted.size());
+  // Insertion sort: instructions have a handful of attributes, mostly in order already. The span
+  // may point into the pool itself, so nothing is written there before this is done.
+  Opcode op = opcode(id);
+  int ranks[kFew];
+  std::vector<int> many_ranks(attrs.size() > kFew ? attrs.size() : 0);
+  int* rank = attrs.size() > kFew ? many_ranks.data() : ranks;
+  for (size_t i = 0; i < attrs.size(); ++i) {
+    int own = AttributeRank(op, attrs[i].kind);
+    size_t at = i;
+    for (; at > 0 && rank[at - 1] > own; --at) {
+      sorted[at] = sorted[at - 1];
+      rank[at] = rank[at - 1];
+    }
+    sorted[at] = attrs[i];
+    rank[at] = own;
+  }
+  size_t count = attrs.size();
+  if (count > attr_count_[id.value]) {
+    attr_begin_[id.value] = static_cast<uint32_t>(attr_pool_.size());
+    attr_pool_.insert(attr_pool_.end(), sorted, sorted + count);
+  } else {
+    std::copy(sorted, sorted + count, attr_pool_.begin() + attr_begin_[id.value]);
+  }
+  attr_count_[id.value] = static_cast<uint16_t>(count);
 }
 
 void Module::SetAttr(InstId id, Attr attr) {
@@ -278,17 +300,45 @@ void Module::RemoveAttr(InstId id, AttrKind kind) {
   SetAttributes(id, all);
 }
 
+namespace {
+
+/// Appends values that may be part of the pool itself.
+template <typename T>
+void AppendTo(std::vector<T>* pool, std::span<const T> values) {
+  bool inside = values.data() >= pool->data() && values.data() < pool->data() + pool->size();
+  size_t from = inside ? static_cast<size_t>(values.data() - pool->data()) : 0;
+  size_t at = pool->size();
+  pool->resize(at + values.size());
+  std::copy_n(inside ? pool->data() + from : values.data(), values.size(), pool->data() + at);
+}
+
+}  // namespace
+
+namespace {
+
+/// Appends values that may point into the pool itself.
+template <typename T>
+void AppendToPool(std::vector<T>& pool, std::span<const T> values) {
+  bool inside = values.data() >= pool.data() && values.data() < pool.data() + pool.size();
+  if (!inside) {
+    pool.insert(pool.end(), values.begin(), values.end());
+    return;
+  }
+  std::vector<T> own(values.begin(), values.end());
+  pool.insert(pool.end(), own.begin(), own.end());
+}
+
+}  // namespace
+
 Attr Module::IntsAttribute(AttrKind kind, std::span<const int64_t> values) {
   Attr attr{kind, static_cast<uint32_t>(int_pool_.size()), static_cast<uint32_t>(values.size())};
-  std::vector<int64_t> own(values.begin(), values.end());  // may point into the pool itself
-  int_pool_.insert(int_pool_.end(), own.begin(), own.end());
+  AppendToPool(int_pool_, values);
   return attr;
 }
 
 Attr Module::RefsAttribute(AttrKind kind, std::span<const uint32_t> values) {
   Attr attr{kind, static_cast<uint32_t>(ref_pool_.size()), static_cast<uint32_t>(values.size())};
-  std::vector<uint32_t> own(values.begin(), values.end());
-  ref_pool_.insert(ref_pool_.end(), own.begin(), own.end());
+  AppendToPool(ref_pool_, values);
   return attr;
 }
 
@@ -329,7 +379,8 @@ StrRef Module::UniqueName(std::string_view wanted, bool computations,
   NameRoot& root = entry->second;
   auto use = [&root](uint64_t number) {
     if (number >= kSmallNumbers) return root.used_large.try_emplace(number, true).second;
-    if (number >= root.used.size()) root.used.resize(std::max<size_t>(number + 1, root.used.size() * 2));
+    if (number >= root.used.size())
+      root.used.resize(std::max<size_t>(number + 1, root.used.size() * 2));
     if (root.used[number]) return false;
     root.used[number] = true;
     return true;
@@ -370,26 +421,28 @@ StrRef Module::UniqueComputationName(std::string_view wanted) {
 size_t Module::MemoryBytes() const {
   auto bytes = [](const auto& v) { return v.capacity() * sizeof(v[0]); };
   size_t total = shapes_->MemoryBytes() + text_->MemoryBytes() + bytes(opcodes_) + bytes(dead_) +
-                 bytes(attr_count_) + bytes(shape_) + bytes(operand_begin_) + bytes(operand_count_) +
-                 bytes(computation_of_) + bytes(names_) + bytes(attr_begin_) + bytes(source_offset_) +
-                 bytes(operand_pool_) + bytes(attr_pool_) + bytes(int_pool_) + bytes(ref_pool_) +
-                 bytes(literals_) + literal_bytes_.capacity() + bytes(users_) + bytes(user_pool_) +
+                 bytes(attr_count_) + bytes(shape_) + bytes(operand_begin_) +
+                 bytes(operand_count_) + bytes(computation_of_) + bytes(names_) +
+                 bytes(attr_begin_) + bytes(source_offset_) + bytes(operand_pool_) +
+                 bytes(attr_pool_) + bytes(int_pool_) + bytes(ref_pool_) + bytes(literals_) +
+                 literal_bytes_.capacity() + bytes(users_) + bytes(user_pool_) +
                  bytes(computations_) + bytes(order_);
-  for (const ComputationData& c : computations_) total += bytes(c.instructions) + bytes(c.parameters);
+  for (const ComputationData& c : computations_)
+    total += bytes(c.instructions) + bytes(c.parameters);
   return total;
 }
 
 void Module::ShrinkToFit() {
   auto shrink = [](auto&... v) { (v.shrink_to_fit(), ...); };
-  shrink(opcodes_, dead_, attr_count_, shape_, operand_begin_, operand_count_, computation_of_, names_,
-         attr_begin_, source_offset_, operand_pool_, attr_pool_, int_pool_, ref_pool_, literals_,
-         literal_bytes_, computations_, order_);
+  shrink(opcodes_, dead_, attr_count_, shape_, operand_begin_, operand_count_, computation_of_,
+         names_, attr_begin_, source_offset_, operand_pool_, attr_pool_, int_pool_, ref_pool_,
+         literals_, literal_bytes_, computations_, order_);
 }
 
 void Module::Reserve(size_t instructions) {
   auto reserve = [&](auto&... v) { (v.reserve(instructions), ...); };
-  reserve(opcodes_, dead_, attr_count_, shape_, operand_begin_, operand_count_, computation_of_, names_,
-          attr_begin_, source_offset_);
+  reserve(opcodes_, dead_, attr_count_, shape_, operand_begin_, operand_count_, computation_of_,
+          names_, attr_begin_, source_offset_);
   operand_pool_.reserve(instructions * 3 / 2);
   attr_pool_.reserve(instructions * 2);
 }

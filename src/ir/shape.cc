@@ -119,7 +119,8 @@ LayoutId ShapePool::WithExtras(LayoutId layout, const LayoutExtras& extras) {
 ShapeId ShapePool::InternArray(ShapeData data, std::span<const int64_t> sizes,
                                std::span<const uint8_t> dynamic) {
   data.has_dynamic = std::any_of(dynamic.begin(), dynamic.end(), [](uint8_t d) { return d != 0; });
-  uint64_t hash = Mix(static_cast<uint64_t>(data.type), sizes.size() * 4 + data.is_buffer * 2 + data.has_dynamic);
+  uint64_t hash = Mix(static_cast<uint64_t>(data.type),
+                      sizes.size() * 4 + data.is_buffer * 2 + data.has_dynamic);
   hash = Mix(hash, data.layout.value);
   for (int64_t size : sizes) hash = Mix(hash, static_cast<uint64_t>(size));
   if (data.has_dynamic) {
@@ -143,7 +144,8 @@ ShapeId ShapePool::InternArray(ShapeData data, std::span<const int64_t> sizes,
   data.fully_set = data.layout.valid();
   int64_t* pooled = integers_.Append(sizes.size() * (data.has_dynamic ? 2 : 1));
   std::copy(sizes.begin(), sizes.end(), pooled);
-  for (size_t i = 0; data.has_dynamic && i < sizes.size(); ++i) pooled[sizes.size() + i] = dynamic[i] != 0;
+  for (size_t i = 0; data.has_dynamic && i < sizes.size(); ++i)
+    pooled[sizes.size() + i] = dynamic[i] != 0;
   data.sizes = pooled;
   shapes_.push_back(data);
   ShapeId id(fresh);
@@ -466,7 +468,8 @@ int64_t ShapePool::PaddedBytes(ShapeId shape) const {
     std::vector<int64_t> physical;
     std::span<const int64_t> order = minor_to_major(l);
     for (size_t i = order.size(); i-- > 0;) {
-      physical.push_back(order[i] >= 0 && order[i] < rank(leaf) ? KnownSize(sizes(leaf)[order[i]]) : 1);
+      physical.push_back(order[i] >= 0 && order[i] < rank(leaf) ? KnownSize(sizes(leaf)[order[i]])
+                                                                : 1);
     }
     for (const std::vector<int64_t>& tile : e.tiles) {
       while (physical.size() < tile.size()) physical.insert(physical.begin(), 1);
@@ -537,7 +540,8 @@ void ShapePool::AppendLayoutText(LayoutId layout, std::string* out) const {
       *out += ')';
     }
     if (e.tail_padding_alignment != 1) *out += fmt::format("L({})", e.tail_padding_alignment);
-    if (e.index_type != ElementType::kInvalid) *out += fmt::format("#({})", Info(e.index_type).text);
+    if (e.index_type != ElementType::kInvalid)
+      *out += fmt::format("#({})", Info(e.index_type).text);
     if (e.pointer_type != ElementType::kInvalid) {
       *out += fmt::format("*({})", Info(e.pointer_type).text);
     }

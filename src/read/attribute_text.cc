@@ -1,4 +1,5 @@
-// Attributes that are only echoed: read, checked, and kept as canonical text. hlo-text.md section 8.
+// Attributes that are only echoed: read, checked, and kept as canonical text. hlo-text.md
+// section 8.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -32,31 +33,37 @@ bool Parser::ParseWindow(std::vector<int64_t>* values) {
     }
     seen.push_back(name);
     Next();
-    bool ok = name == "size"           ? ParseSizeList(&size)
-              : name == "stride"       ? ParseSizeList(&stride)
-              : name == "lhs_dilate"   ? ParseSizeList(&lhs_dilate)
-              : name == "rhs_dilate"   ? ParseSizeList(&rhs_dilate)
-              : name == "rhs_reversal" ? ParseSizeList(&reversal)
-              : name == "pad"          ? ParsePadList(&pad)
-                                       : Fail(DiagId::kBadAttributeValue, at,
-                                              fmt::format("a window has no field '{}'", name),
-                                              "known: size, stride, pad, lhs_dilate, rhs_dilate, rhs_reversal");
+    bool ok =
+        name == "size"           ? ParseSizeList(&size)
+        : name == "stride"       ? ParseSizeList(&stride)
+        : name == "lhs_dilate"   ? ParseSizeList(&lhs_dilate)
+        : name == "rhs_dilate"   ? ParseSizeList(&rhs_dilate)
+        : name == "rhs_reversal" ? ParseSizeList(&reversal)
+        : name == "pad"
+            ? ParsePadList(&pad)
+            : Fail(DiagId::kBadAttributeValue, at, fmt::format("a window has no field '{}'", name),
+                   "known: size, stride, pad, lhs_dilate, rhs_dilate, rhs_reversal");
     if (!ok) return false;
   }
   auto fits = [&](size_t n) { return n == 0 || n == size.size(); };
-  if (!fits(stride.size()) || !fits(lhs_dilate.size()) || !fits(rhs_dilate.size()) || !fits(pad.size())) {
-    return Fail(DiagId::kBadAttributeValue, begin, "every window field needs as many entries as size");
+  if (!fits(stride.size()) || !fits(lhs_dilate.size()) || !fits(rhs_dilate.size()) ||
+      !fits(pad.size())) {
+    return Fail(DiagId::kBadAttributeValue, begin,
+                "every window field needs as many entries as size");
   }
   for (const std::vector<int64_t>& p : pad) {
-    if (p.size() != 2) return Fail(DiagId::kBadAttributeValue, begin, "a window pad is low_high per dimension");
+    if (p.size() != 2)
+      return Fail(DiagId::kBadAttributeValue, begin, "a window pad is low_high per dimension");
   }
   Next();
   values->clear();
   for (size_t i = 0; i < size.size(); ++i) {
-    auto or_else = [&](const std::vector<int64_t>& v, int64_t absent) { return i < v.size() ? v[i] : absent; };
-    values->insert(values->end(),
-                   {size[i], or_else(stride, 1), pad.empty() ? 0 : pad[i][0], pad.empty() ? 0 : pad[i][1],
-                    or_else(lhs_dilate, 1), or_else(rhs_dilate, 1), or_else(reversal, 0)});
+    auto or_else = [&](const std::vector<int64_t>& v, int64_t absent) {
+      return i < v.size() ? v[i] : absent;
+    };
+    values->insert(values->end(), {size[i], or_else(stride, 1), pad.empty() ? 0 : pad[i][0],
+                                   pad.empty() ? 0 : pad[i][1], or_else(lhs_dilate, 1),
+                                   or_else(rhs_dilate, 1), or_else(reversal, 0)});
   }
   return true;
 }
@@ -66,7 +73,8 @@ bool Parser::ParseDimLabels(std::string* out) {
   std::string_view text = TokenText();
   size_t underscore = text.find('_');
   size_t arrow = text.find("->");
-  std::string_view parts[3] = {text.substr(0, underscore), text.substr(underscore + 1, arrow - underscore - 1),
+  std::string_view parts[3] = {text.substr(0, underscore),
+                               text.substr(underscore + 1, arrow - underscore - 1),
                                text.substr(arrow + 2)};
   size_t spatial[3] = {};
   out->clear();
@@ -80,7 +88,8 @@ bool Parser::ParseDimLabels(std::string* out) {
       }
       if (c >= '0' && c <= '9') {
         if (static_cast<size_t>(c - '0') >= part.size()) {
-          return FailHere(DiagId::kBadAttributeValue, fmt::format("'{}' has no spatial dimension {}", part, c));
+          return FailHere(DiagId::kBadAttributeValue,
+                          fmt::format("'{}' has no spatial dimension {}", part, c));
         }
         ++spatial[i];
       }
@@ -149,7 +158,8 @@ uint32_t Parser::CanonicalMetadataEnd(int64_t* stack_frame_id) const {
     size_t field = next_field;
     while (field < kMetadataFieldCount) {
       std::string_view name = kMetadataFields[field].name;
-      if (std::string_view(p, std::min<size_t>(name.size() + 1, begin + lexer_.text().size() - p)).starts_with(name) &&
+      if (std::string_view(p, std::min<size_t>(name.size() + 1, begin + lexer_.text().size() - p))
+              .starts_with(name) &&
           p[name.size()] == '=') {
         break;
       }
@@ -197,7 +207,8 @@ bool Parser::ParseMetadataFields(std::string* out, bool* printed, int64_t* stack
     if (field == kMetadataFieldCount) {
       return FailHere(DiagId::kBadAttributeValue, fmt::format("metadata has no field '{}'", name));
     }
-    if (seen[field]) return FailHere(DiagId::kRepeatedAttribute, fmt::format("'{}' appears twice", name));
+    if (seen[field])
+      return FailHere(DiagId::kRepeatedAttribute, fmt::format("'{}' appears twice", name));
     seen[field] = true;
     Next();
     std::string& value = values[field];
@@ -218,7 +229,8 @@ bool Parser::ParseMetadataFields(std::string* out, bool* printed, int64_t* stack
         uint32_t at = token_.begin;
         if (!ParseIntList(&list)) return false;
         for (int64_t v : list) {
-          if (v < 0 || v > 3) return Fail(DiagId::kBadAttributeValue, at, "a profile type is 0, 1, 2 or 3");
+          if (v < 0 || v > 3)
+            return Fail(DiagId::kBadAttributeValue, at, "a profile type is 0, 1, 2 or 3");
           value += (value.empty() ? "" : ",") + std::to_string(v);
         }
         break;
@@ -293,14 +305,16 @@ bool Parser::ParseBackendConfig(StrRef* out) {
   if (Is(Tok::kLeftBrace)) {
     uint32_t begin = token_.begin;
     uint32_t end = lexer_.RawBracesEnd(begin);
-    if (end == 0) return FailHere(DiagId::kBadAttributeValue, "the brace of backend_config never closes");
+    if (end == 0)
+      return FailHere(DiagId::kBadAttributeValue, "the brace of backend_config never closes");
     *out = SourceRef(begin, end);
     JumpTo(end);
     return true;
   }
   if (!Is(Tok::kString)) {
     return Fail(DiagId::kBadAttributeValue, attribute_offset_,
-                fmt::format("backend_config is a string or text in braces, not '{}'", TokenText().substr(0, 40)));
+                fmt::format("backend_config is a string or text in braces, not '{}'",
+                            TokenText().substr(0, 40)));
   }
   if (!token_.has_escapes) {
     *out = SourceRef(token_.text_begin, token_.text_end);
@@ -370,7 +384,8 @@ bool Parser::ParseStatistics(std::string* out) {
     } else {
       double value;
       if (!Is(Tok::kInteger) && !Is(Tok::kDecimal)) {
-        return Fail(DiagId::kBadAttributeValue, attribute_offset_, "the value of a statistic is a number");
+        return Fail(DiagId::kBadAttributeValue, attribute_offset_,
+                    "the value of a statistic is a number");
       }
       if (!ParseNumber(&value)) return false;
       *out += "," + key + "=" + fmt::format("{:g}", value);
@@ -407,9 +422,11 @@ bool Parser::ParseResultAccuracy(std::string* out) {
       first = false;
       if (!Is(Tok::kAttributeName)) return FailExpected("atol=, rtol= or ulps=");
       std::string_view field = WordText();
-      if (field != "atol" && field != "rtol" && field != "ulps") return FailExpected("atol=, rtol= or ulps=");
+      if (field != "atol" && field != "rtol" && field != "ulps")
+        return FailExpected("atol=, rtol= or ulps=");
       Next();
-      if (field == "ulps" ? !ParseInteger(&ulps) : !ParseNumber(field == "atol" ? &atol : &rtol)) return false;
+      if (field == "ulps" ? !ParseInteger(&ulps) : !ParseNumber(field == "atol" ? &atol : &rtol))
+        return false;
     }
     Next();
     *out = fmt::format("{{tolerance={{atol={:g},rtol={:g},ulps={}}}}}", atol, rtol, ulps);
@@ -485,15 +502,19 @@ bool Parser::ParseDomain(std::string* out) {
     if (Eat(Tok::kComma) && Is(Tok::kRightBrace)) return FailExpected("a field");
     if (!Is(Tok::kAttributeName)) return FailExpected("kind=, entry= or exit=");
     std::string_view name = WordText();
-    if (name != "kind" && name != "entry" && name != "exit") return FailExpected("kind=, entry= or exit=");
+    if (name != "kind" && name != "entry" && name != "exit")
+      return FailExpected("kind=, entry= or exit=");
     Next();
-    if (name == "kind" ? !ParseString(&kind) : !ParseSharding(name == "entry" ? &entry : &exit)) return false;
+    if (name == "kind" ? !ParseString(&kind) : !ParseSharding(name == "entry" ? &entry : &exit))
+      return false;
   }
   Next();
   if (kind != "sharding") {
-    return FailHere(DiagId::kBadAttributeValue, fmt::format("unknown domain kind '{}'; only sharding exists", kind));
+    return FailHere(DiagId::kBadAttributeValue,
+                    fmt::format("unknown domain kind '{}'; only sharding exists", kind));
   }
-  if (entry.empty() || exit.empty()) return FailHere(DiagId::kMissingAttribute, "a domain needs entry= and exit=");
+  if (entry.empty() || exit.empty())
+    return FailHere(DiagId::kMissingAttribute, "a domain needs entry= and exit=");
   *out = fmt::format("{{kind=\"sharding\", entry={}, exit={}}}", entry, exit);
   return true;
 }
@@ -503,7 +524,8 @@ bool Parser::ParseSparsity(std::string* out) {
   *out = "{";
   std::string sides[2];
   while (!Is(Tok::kRightBrace)) {
-    if (!Is(Tok::kAttributeName) || (WordText() != "lhs" && WordText() != "rhs")) return FailExpected("lhs= or rhs=");
+    if (!Is(Tok::kAttributeName) || (WordText() != "lhs" && WordText() != "rhs"))
+      return FailExpected("lhs= or rhs=");
     bool rhs = WordText() == "rhs";
     Next();
     if (!Expect(Tok::kLeftBrace, "'{'")) return false;
@@ -512,11 +534,13 @@ bool Parser::ParseSparsity(std::string* out) {
     int64_t stride = 0;
     while (!Is(Tok::kRightBrace)) {
       std::string_view field = WordText();
-      if (!Is(Tok::kAttributeName) || (field != "sparsity" && field != "dimension" && field != "stride")) {
+      if (!Is(Tok::kAttributeName) ||
+          (field != "sparsity" && field != "dimension" && field != "stride")) {
         return FailExpected("sparsity=, dimension= or stride=");
       }
       Next();
-      if (field == "sparsity" ? !ParseSizeList(&sparsity) : !ParseInteger(field == "stride" ? &stride : &dimension)) {
+      if (field == "sparsity" ? !ParseSizeList(&sparsity)
+                              : !ParseInteger(field == "stride" ? &stride : &dimension)) {
         return false;
       }
     }
@@ -562,8 +586,9 @@ bool Parser::ParseRecoveryTable() {
   std::vector<std::array<std::string, 3>> rows;
   while (!Is(Tok::kRightBrace)) {
     std::array<std::string, 3> row;
-    if (!Expect(Tok::kLeftBrace, "'{'") || !ParseOriginLeaf(&row[0]) || !Expect(Tok::kColon, "':'") ||
-        !Expect(Tok::kLeftBrace, "'{'") || !ParseOriginLeaf(&row[1])) {
+    if (!Expect(Tok::kLeftBrace, "'{'") || !ParseOriginLeaf(&row[0]) ||
+        !Expect(Tok::kColon, "':'") || !Expect(Tok::kLeftBrace, "'{'") ||
+        !ParseOriginLeaf(&row[1])) {
       return false;
     }
     if (Eat(Tok::kComma) && !ParseString(&row[2])) return false;
@@ -576,7 +601,9 @@ bool Parser::ParseRecoveryTable() {
     if (!row[2].empty()) {
       // The module in the text is read and printed again, indented.
       Result<Module> module = ReadText(row[2], options_);
-      if (!module) return FailHere(DiagId::kBadAttributeValue, "a recovery table holds a module that cannot be read");
+      if (!module)
+        return FailHere(DiagId::kBadAttributeValue,
+                        "a recovery table holds a module that cannot be read");
       std::string printed = PrintModule(*module);
       text += ",\n  \"\n";
       for (size_t at = 0; at <= printed.size();) {

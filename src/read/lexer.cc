@@ -468,7 +468,10 @@ bool IsUtf8(std::string_view bytes) {
       ++i;
       continue;
     }
-    int extra = c >= 0xf0 && c <= 0xf4 ? 3 : c >= 0xe0 && c < 0xf0 ? 2 : c >= 0xc2 && c < 0xe0 ? 1 : 0;
+    int extra = c >= 0xf0 && c <= 0xf4  ? 3
+                : c >= 0xe0 && c < 0xf0 ? 2
+                : c >= 0xc2 && c < 0xe0 ? 1
+                                        : 0;
     if (extra == 0 || i + extra >= bytes.size()) return false;
     uint32_t code = c & (0x3f >> extra);
     for (int k = 1; k <= extra; ++k) {

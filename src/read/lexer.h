@@ -72,8 +72,8 @@ struct Token {
   Tok kind = Tok::kEnd;
   Keyword keyword = Keyword::kNone;
   ElementType type = ElementType::kInvalid;
-  uint32_t begin = 0;  // first byte in the text
-  uint32_t end = 0;    // one past the last byte, a dropped ':' or '=' included
+  uint32_t begin = 0;       // first byte in the text
+  uint32_t end = 0;         // one past the last byte, a dropped ':' or '=' included
   uint32_t text_begin = 0;  // the word or name without % : =; a string without its quotes
   uint32_t text_end = 0;
   int64_t integer = 0;
@@ -89,8 +89,11 @@ class Lexer {
   /// The token that begins at or after byte `from`.
   Token At(uint32_t from) const;
   std::string_view text() const { return text_; }
-  std::string_view Slice(uint32_t begin, uint32_t end) const { return text_.substr(begin, end - begin); }
-  /// First byte at or after `from` that is not white space or comment; an unterminated comment stops at its '/'.
+  std::string_view Slice(uint32_t begin, uint32_t end) const {
+    return text_.substr(begin, end - begin);
+  }
+  /// First byte at or after `from` that is not white space or comment; an unterminated comment
+  /// stops at its '/'.
   uint32_t SkipBlank(uint32_t from) const;
   /// The end (one past the closing brace) of the raw text that begins with the '{' at `from`
   /// (section 2.4), or 0 when it never closes.

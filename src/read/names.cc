@@ -20,7 +20,8 @@ class Uniquer {
     uint64_t number = 0;
     bool numbered = false;
     if (dot != std::string_view::npos && dot != 0 && dot + 1 != name.size()) {
-      std::from_chars_result end = std::from_chars(name.data() + dot + 1, name.data() + name.size(), number);
+      std::from_chars_result end =
+          std::from_chars(name.data() + dot + 1, name.data() + name.size(), number);
       if (end.ec == std::errc() && end.ptr == name.data() + name.size()) {
         root = name.substr(0, dot);
         numbered = true;
@@ -167,8 +168,10 @@ void Parser::RenumberStackFrames() {
   auto valid_location = [&](int32_t id) {
     if (id < 1 || id > static_cast<int32_t>(index.file_locations.size())) return false;
     const FileLocation& at = index.file_locations[id - 1];
-    return at.file_name_id >= 1 && at.file_name_id <= static_cast<int32_t>(index.file_names.size()) &&
-           at.function_name_id >= 1 && at.function_name_id <= static_cast<int32_t>(index.function_names.size());
+    return at.file_name_id >= 1 &&
+           at.file_name_id <= static_cast<int32_t>(index.file_names.size()) &&
+           at.function_name_id >= 1 &&
+           at.function_name_id <= static_cast<int32_t>(index.function_names.size());
   };
   for (const auto& [inst, old_id] : users) {
     // The chain from the innermost frame outwards, up to a frame that is numbered already.

@@ -19,16 +19,18 @@ bool Parser::CheckArity(const Pending& p) {
   // Required attributes: the alphabetically first missing one is reported.
   Opcode opcode = p.async_form == 1 ? p.wrapped : p.opcode;
   std::string_view missing;
-  for (const AttrSpec& spec : OpcodeAttributes(opcode)) {
-    bool required = spec.required && p.async_form < 2;
-    if (opcode == Opcode::kBroadcast && spec.kind == AttrKind::kDimensions) {
-      required = p.operands.size() == 1 && module_.shapes().rank(module_.shape(p.operands[0])) != 0;
+  if (p.async_form < 2)
+    for (const AttrSpec& spec : OpcodeAttributes(opcode)) {
+      bool required = spec.required;
+      if (opcode == Opcode::kBroadcast && spec.kind == AttrKind::kDimensions) {
+        required =
+            p.operands.size() == 1 && module_.shapes().rank(module_.shape(p.operands[0])) != 0;
+      }
+      bool there = std::any_of(p.attrs.begin(), p.attrs.end(),
+                               [&](const Attr& attr) { return attr.kind == spec.kind; });
+      std::string_view name = Info(spec.kind).text;
+      if (required && !there && (missing.empty() || name < missing)) missing = name;
     }
-    bool there = std::any_of(p.attrs.begin(), p.attrs.end(),
-                             [&](const Attr& attr) { return attr.kind == spec.kind; });
-    std::string_view name = Info(spec.kind).text;
-    if (required && !there && (missing.empty() || name < missing)) missing = name;
-  }
   if (!missing.empty()) {
     return Fail(DiagId::kMissingAttribute, p.after_arguments,
                 fmt::format("'{}' needs the attribute {}=", p.opcode_text, missing));
@@ -58,7 +60,8 @@ bool Parser::CheckArity(const Pending& p) {
       if (n == 0) return wrong("takes at least one operand");
       break;
     case Opcode::kDynamicSlice:
-      if (n != 1 + rank(0) && !(n == 2 && rank(1) == 1)) return wrong("takes the data and one index per dimension");
+      if (n != 1 + rank(0) && !(n == 2 && rank(1) == 1))
+        return wrong("takes the data and one index per dimension");
       break;
     case Opcode::kDynamicUpdateSlice:
       if (n < 2 || (n != 2 + rank(0) && !(n == 3 && rank(2) == 1))) {
@@ -88,7 +91,8 @@ bool Parser::CheckAsync(Pending* p) {
   const ShapePool& shapes = module_.shapes();
   if (p->opcode == Opcode::kAsyncStart) {
     ShapeId shape = p->shape;
-    if (!shapes.IsTuple(shape) || shapes.element_count(shape) < 2 || !shapes.IsTuple(shapes.element(shape, 0))) {
+    if (!shapes.IsTuple(shape) || shapes.element_count(shape) < 2 ||
+        !shapes.IsTuple(shapes.element(shape, 0))) {
       return Fail(DiagId::kBadAsync, p->after_arguments,
                   "the type of a start must be a tuple ((operands), result, context…)");
     }
@@ -96,8 +100,11 @@ bool Parser::CheckAsync(Pending* p) {
   }
   if (p->opcode != Opcode::kAsyncUpdate && p->opcode != Opcode::kAsyncDone) return true;
   InstId previous = p->operands[0];
-  if (module_.opcode(previous) != Opcode::kAsyncStart && module_.opcode(previous) != Opcode::kAsyncUpdate) {
-    return FailHere(DiagId::kBadAsync, fmt::format("the operand of '{}' must be an async-start or async-update", p->opcode_text));
+  if (module_.opcode(previous) != Opcode::kAsyncStart &&
+      module_.opcode(previous) != Opcode::kAsyncUpdate) {
+    return FailHere(
+        DiagId::kBadAsync,
+        fmt::format("the operand of '{}' must be an async-start or async-update", p->opcode_text));
   }
   if (p->opcode == Opcode::kAsyncUpdate &&
       shapes[p->shape].bare != shapes[module_.shape(previous)].bare) {
@@ -108,19 +115,23 @@ bool Parser::CheckAsync(Pending* p) {
   if (p->async_form != 0) {
     InstId root = module_.computation(wrapped).root;
     if (!root.valid() || module_.opcode(root) != p->wrapped) {
-      return FailHere(DiagId::kBadAsync, fmt::format("the start of this chain wraps '{}', not '{}'",
-                                                     root.valid() ? OpcodeText(module_.opcode(root)) : "?",
-                                                     OpcodeText(p->wrapped)));
+      return FailHere(DiagId::kBadAsync,
+                      fmt::format("the start of this chain wraps '{}', not '{}'",
+                                  root.valid() ? OpcodeText(module_.opcode(root)) : "?",
+                                  OpcodeText(p->wrapped)));
     }
   }
-  if (const Attr* calls = FindPending(p, AttrKind::kCalls); calls != nullptr && calls->low != wrapped.value) {
-    return FailHere(DiagId::kBadAsync, "calls= names another computation than the start of this chain");
+  if (const Attr* calls = FindPending(p, AttrKind::kCalls);
+      calls != nullptr && calls->low != wrapped.value) {
+    return FailHere(DiagId::kBadAsync,
+                    "calls= names another computation than the start of this chain");
   }
   if (const Attr* thread = FindPending(p, AttrKind::kAsyncExecutionThread); thread != nullptr) {
     std::string_view of_start = module_.TextAttr(previous, AttrKind::kAsyncExecutionThread);
     std::string_view given = module_.str(thread->text());
     if (given != (of_start.empty() ? "main" : of_start)) {
-      return FailHere(DiagId::kBadAsync, "async_execution_thread= differs from the start of this chain");
+      return FailHere(DiagId::kBadAsync,
+                      "async_execution_thread= differs from the start of this chain");
     }
   }
   std::erase_if(p->attrs, [](const Attr& a) {
@@ -136,7 +147,8 @@ bool Parser::WrapAsync(CompId computation, Pending* p) {
   if (const Attr* attr = FindPending(p, AttrKind::kAsyncExecutionThread); attr != nullptr) {
     thread = module_.str(attr->text());
     if (thread == "main") {
-      std::erase_if(p->attrs, [](const Attr& a) { return a.kind == AttrKind::kAsyncExecutionThread; });
+      std::erase_if(p->attrs,
+                    [](const Attr& a) { return a.kind == AttrKind::kAsyncExecutionThread; });
       thread = {};
     }
   }
@@ -152,7 +164,8 @@ bool Parser::WrapAsync(CompId computation, Pending* p) {
       parameter.name_offset = p->name_offset;
       parameter.opcode = Opcode::kParameter;
       parameter.shape = module_.shape(operand);
-      parameter.attrs.push_back(Attr::Integer(AttrKind::kParameterNumber, static_cast<int64_t>(parameters.size())));
+      parameter.attrs.push_back(
+          Attr::Integer(AttrKind::kParameterNumber, static_cast<int64_t>(parameters.size())));
       parameters.push_back(Create(wrapped, parameter));
     }
     Pending inner;
@@ -211,7 +224,8 @@ void Parser::SetThread(CompId root, std::string_view thread) {
     module_.computation(id).execution_thread = name;
     for (InstId inst : module_.computation(id).instructions) {
       for (CompId callee : module_.called_computations(inst)) {
-        if (callee.value < module_.computation_count() && seen.insert(callee.value).second) todo.push_back(callee);
+        if (callee.value < module_.computation_count() && seen.insert(callee.value).second)
+          todo.push_back(callee);
       }
     }
   }
@@ -220,6 +234,12 @@ void Parser::SetThread(CompId root, std::string_view thread) {
 // ---- called computations ----
 
 bool Parser::NormaliseCalls(Pending* p) {
+  bool any = p->opcode == Opcode::kConditional;
+  for (const Attr& attr : p->attrs) {
+    AttrType type = Info(attr.kind).type;
+    any = any || type == AttrType::kComputation || type == AttrType::kComputationList;
+  }
+  if (!any) return true;
   auto of = [&](AttrKind kind) { return FindPending(p, kind)->low; };
   std::vector<uint32_t> called;
   switch (p->opcode) {
@@ -239,15 +259,18 @@ bool Parser::NormaliseCalls(Pending* p) {
       const Attr* no = FindPending(p, AttrKind::kFalseComputation);
       if (!scalar || (type != ElementType::kPred && type != ElementType::kS32)) {
         return Fail(DiagId::kOperandShapeMismatch, p->after_arguments,
-                    fmt::format("the selector must be pred[] or s32[], it is {}", shapes.Text(selector, false)));
+                    fmt::format("the selector must be pred[] or s32[], it is {}",
+                                shapes.Text(selector, false)));
       }
       if (type == ElementType::kPred) {
         if (branches != nullptr) {
           return Fail(DiagId::kUnknownAttributeRead, p->attributes_offset,
-                      "a pred selector takes true_computation= and false_computation=, not branch_computations=");
+                      "a pred selector takes true_computation= and false_computation=, not "
+                      "branch_computations=");
         }
         if (yes == nullptr || no == nullptr) {
-          return FailHere(DiagId::kMissingAttribute, "a conditional on pred[] needs true_computation= and false_computation=");
+          return FailHere(DiagId::kMissingAttribute,
+                          "a conditional on pred[] needs true_computation= and false_computation=");
         }
         called = {yes->low, no->low};
       } else {
@@ -256,15 +279,17 @@ bool Parser::NormaliseCalls(Pending* p) {
                       "an s32 selector takes branch_computations=");
         }
         if (branches == nullptr) {
-          return FailHere(DiagId::kMissingAttribute, "a conditional on s32[] needs branch_computations=");
+          return FailHere(DiagId::kMissingAttribute,
+                          "a conditional on s32[] needs branch_computations=");
         }
         std::span<const uint32_t> ids = module_.refs(*branches);
         called.assign(ids.begin(), ids.end());
       }
       if (called.size() + 1 != p->operands.size()) {
-        return FailHere(DiagId::kWrongOperandCount,
-                        fmt::format("{} branches need {} operands behind the selector, there are {}", called.size(),
-                                    called.size(), p->operands.size() - 1));
+        return FailHere(
+            DiagId::kWrongOperandCount,
+            fmt::format("{} branches need {} operands behind the selector, there are {}",
+                        called.size(), called.size(), p->operands.size() - 1));
       }
       break;
     }
@@ -288,11 +313,13 @@ bool Parser::NormaliseCalls(Pending* p) {
     AttrType type = Info(attr.kind).type;
     return type == AttrType::kComputation || type == AttrType::kComputationList;
   });
-  if (p->opcode == Opcode::kCustomCall && FindPending(p, AttrKind::kOperandLayoutConstraints) != nullptr) {
+  if (p->opcode == Opcode::kCustomCall &&
+      FindPending(p, AttrKind::kOperandLayoutConstraints) != nullptr) {
     // The reference keeps no computation on a layout-constrained custom call.
     called.clear();
   }
-  if (!called.empty()) p->attrs.push_back(module_.RefsAttribute(AttrKind::kCalledComputations, called));
+  if (!called.empty())
+    p->attrs.push_back(module_.RefsAttribute(AttrKind::kCalledComputations, called));
   return true;
 }
 
@@ -300,25 +327,41 @@ bool Parser::NormaliseCalls(Pending* p) {
 
 bool Parser::NormaliseAttributes(Pending* p) {
   ShapePool& shapes = module_.shapes();
+  // Most of what follows looks for attributes that are not there.
+  static_assert(kAttributeCount <= 128);
+  uint64_t present[2] = {};
+  for (const Attr& attr : p->attrs)
+    present[static_cast<int>(attr.kind) >> 6] |= uint64_t{1} << (static_cast<int>(attr.kind) & 63);
+  auto has = [&](AttrKind kind) {
+    return (present[static_cast<int>(kind) >> 6] >> (static_cast<int>(kind) & 63) & 1) != 0;
+  };
   auto drop_if = [&](AttrKind kind, int64_t value) {
-    std::erase_if(p->attrs, [&](const Attr& a) { return a.kind == kind && a.integer() == value; });
+    if (has(kind))
+      std::erase_if(p->attrs,
+                    [&](const Attr& a) { return a.kind == kind && a.integer() == value; });
   };
   auto require = [&](AttrKind kind, std::span<const int64_t> values) {
     if (FindPending(p, kind) == nullptr) p->attrs.push_back(module_.IntsAttribute(kind, values));
   };
-  auto drop = [&](AttrKind kind) { std::erase_if(p->attrs, [&](const Attr& a) { return a.kind == kind; }); };
+  auto drop = [&](AttrKind kind) {
+    if (has(kind)) std::erase_if(p->attrs, [&](const Attr& a) { return a.kind == kind; });
+  };
   auto drop_if_empty = [&](AttrKind kind) {
-    std::erase_if(p->attrs, [&](const Attr& a) { return a.kind == kind && a.high == 0; });
+    if (has(kind))
+      std::erase_if(p->attrs, [&](const Attr& a) { return a.kind == kind && a.high == 0; });
   };
   auto one_dimension = [&] {
     Attr* attr = FindPending(p, AttrKind::kDimensions);
     if (attr == nullptr || attr->high == 1) return true;
-    return FailHere(DiagId::kBadAttributeValue, fmt::format("'{}' takes one dimension, not {}", p->opcode_text, attr->high));
+    return FailHere(DiagId::kBadAttributeValue,
+                    fmt::format("'{}' takes one dimension, not {}", p->opcode_text, attr->high));
   };
   auto first_dimension = [&] {
     Attr* attr = FindPending(p, AttrKind::kDimensions);
     if (attr == nullptr) return true;
-    if (attr->high == 0) return FailHere(DiagId::kBadAttributeValue, fmt::format("'{}' needs a dimension", p->opcode_text));
+    if (attr->high == 0)
+      return FailHere(DiagId::kBadAttributeValue,
+                      fmt::format("'{}' needs a dimension", p->opcode_text));
     attr->high = 1;
     return true;
   };
@@ -329,7 +372,8 @@ bool Parser::NormaliseAttributes(Pending* p) {
       break;
     case Opcode::kMap: {
       drop(AttrKind::kDimensions);
-      std::vector<int64_t> all(p->shape.valid() ? shapes.rank(p->shape) : shapes.rank(module_.shape(p->operands[0])));
+      std::vector<int64_t> all(p->shape.valid() ? shapes.rank(p->shape)
+                                                : shapes.rank(module_.shape(p->operands[0])));
       for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
       require(AttrKind::kDimensions, all);
       break;
@@ -394,8 +438,9 @@ bool Parser::NormaliseAttributes(Pending* p) {
       if (Attr* type = FindPending(p, AttrKind::kComparisonType); type != nullptr) {
         ElementType element = shapes.type(module_.shape(p->operands[0]));
         ComparisonType usual = IsFloating(element) || IsComplex(element) ? ComparisonType::kFloat
-                               : Info(element).kind == ElementKind::kSigned ? ComparisonType::kSigned
-                                                                           : ComparisonType::kUnsigned;
+                               : Info(element).kind == ElementKind::kSigned
+                                   ? ComparisonType::kSigned
+                                   : ComparisonType::kUnsigned;
         drop_if(AttrKind::kComparisonType, static_cast<int64_t>(usual));
       }
       break;
@@ -416,7 +461,8 @@ bool Parser::NormaliseAttributes(Pending* p) {
       collective = true;
       break;
     case Opcode::kCustomCall: {
-      if (const Attr* constraints = FindPending(p, AttrKind::kOperandLayoutConstraints); constraints != nullptr) {
+      if (const Attr* constraints = FindPending(p, AttrKind::kOperandLayoutConstraints);
+          constraints != nullptr) {
         if (!CheckConstraints(*p, *constraints)) return false;
       }
       if (const Attr* version = FindPending(p, AttrKind::kApiVersion);
@@ -439,27 +485,32 @@ bool Parser::NormaliseAttributes(Pending* p) {
     }
     drop(AttrKind::kMode);
     const Attr* global = FindPending(p, AttrKind::kUseGlobalDeviceIds);
-    if (global != nullptr && global->integer() != 0 && FindPending(p, AttrKind::kChannelId) == nullptr &&
-        p->opcode != Opcode::kAllGather && p->opcode != Opcode::kAllGatherStart) {
-      return Fail(DiagId::kBadAttributeValue, p->arguments_offset, "use_global_device_ids=true needs a channel_id=");
+    if (global != nullptr && global->integer() != 0 &&
+        FindPending(p, AttrKind::kChannelId) == nullptr && p->opcode != Opcode::kAllGather &&
+        p->opcode != Opcode::kAllGatherStart) {
+      return Fail(DiagId::kBadAttributeValue, p->arguments_offset,
+                  "use_global_device_ids=true needs a channel_id=");
     }
   }
+  if (p->attrs.empty()) return true;
   for (AttrKind kind : {AttrKind::kFeatureGroupCount, AttrKind::kBatchGroupCount}) drop_if(kind, 1);
   for (AttrKind kind :
        {AttrKind::kConstrainLayout, AttrKind::kUseGlobalDeviceIds, AttrKind::kIndicesAreSorted,
-        AttrKind::kUniqueIndices, AttrKind::kIsHostTransfer, AttrKind::kIsComposite, AttrKind::kLeftSide,
-        AttrKind::kLower, AttrKind::kUnitDiagonal, AttrKind::kCustomCallHasSideEffect}) {
+        AttrKind::kUniqueIndices, AttrKind::kIsHostTransfer, AttrKind::kIsComposite,
+        AttrKind::kLeftSide, AttrKind::kLower, AttrKind::kUnitDiagonal,
+        AttrKind::kCustomCallHasSideEffect}) {
     drop_if(kind, 0);
   }
   if (p->opcode != Opcode::kTopK) drop_if(AttrKind::kIsStable, 0);
+  if (has(AttrKind::kOperandPrecision))
+    std::erase_if(p->attrs, [&](const Attr& a) {
+      if (a.kind != AttrKind::kOperandPrecision) return false;
+      std::span<const int64_t> values = module_.ints(a);
+      return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
+    });
   std::erase_if(p->attrs, [&](const Attr& a) {
-    if (a.kind != AttrKind::kOperandPrecision) return false;
-    std::span<const int64_t> values = module_.ints(a);
-    return std::all_of(values.begin(), values.end(), [](int64_t v) { return v == 0; });
-  });
-  std::erase_if(p->attrs, [&](const Attr& a) {
-    return Info(a.kind).type == AttrType::kString && a.high == 0 && a.kind != AttrKind::kCustomCallTarget &&
-           a.kind != AttrKind::kUnknownOpcode;
+    return Info(a.kind).type == AttrType::kString && a.high == 0 &&
+           a.kind != AttrKind::kCustomCallTarget && a.kind != AttrKind::kUnknownOpcode;
   });
   return true;
 }
@@ -469,20 +520,24 @@ bool Parser::CheckConstraints(const Pending& p, const Attr& constraints) {
   std::span<const uint32_t> list = module_.refs(constraints);
   if (list.size() != p.operands.size()) {
     return FailHere(DiagId::kBadAttributeValue,
-                    fmt::format("operand_layout_constraints has {} shapes for {} operands", list.size(), p.operands.size()));
+                    fmt::format("operand_layout_constraints has {} shapes for {} operands",
+                                list.size(), p.operands.size()));
   }
   for (size_t i = 0; i < list.size(); ++i) {
     if (!shapes.Compatible(ShapeId(list[i]), module_.shape(p.operands[i]))) {
       return FailHere(DiagId::kOperandShapeMismatch,
                       fmt::format("the layout constraint of operand {} is {}, the operand is {}", i,
-                                  shapes.Text(ShapeId(list[i]), false), shapes.Text(module_.shape(p.operands[i]), false)));
+                                  shapes.Text(ShapeId(list[i]), false),
+                                  shapes.Text(module_.shape(p.operands[i]), false)));
     }
     if (!shapes[ShapeId(list[i])].fully_set) {
-      return FailHere(DiagId::kBadLayout, fmt::format("the layout constraint of operand {} has no layout", i));
+      return FailHere(DiagId::kBadLayout,
+                      fmt::format("the layout constraint of operand {} has no layout", i));
     }
   }
   if (p.shape.valid() && !shapes[p.shape].fully_set) {
-    return FailHere(DiagId::kBadLayout, "a custom call with operand_layout_constraints needs layouts in its type");
+    return FailHere(DiagId::kBadLayout,
+                    "a custom call with operand_layout_constraints needs layouts in its type");
   }
   return true;
 }
@@ -492,11 +547,12 @@ bool Parser::CheckConstraints(const Pending& p, const Attr& constraints) {
 bool Parser::InferPendingShape(Pending* p) {
   Result<ShapeId> inferred = InferShape(module_, p->opcode, p->operands, p->attrs);
   if (!inferred) {
-    return FailHere(DiagId::kCannotInferShape,
-                    fmt::format("the result type of '{}' cannot be inferred: {}", p->opcode_text,
-                                inferred.error().diagnostics.empty() ? std::string("no rule")
-                                                                     : inferred.error().diagnostics[0].message),
-                    "write the type in front of the opcode");
+    return FailHere(
+        DiagId::kCannotInferShape,
+        fmt::format("the result type of '{}' cannot be inferred: {}", p->opcode_text,
+                    inferred.error().diagnostics.empty() ? std::string("no rule")
+                                                         : inferred.error().diagnostics[0].message),
+        "write the type in front of the opcode");
   }
   p->shape = FillLayouts(*inferred);
   return true;
@@ -524,7 +580,8 @@ bool Parser::NormaliseShape(Pending* p) {
     case Opcode::kRecv:
     case Opcode::kInfeed: {
       if (!shapes.IsTuple(p->shape) || shapes.element_count(p->shape) == 0) {
-        return FailHere(DiagId::kOperandShapeMismatch, fmt::format("the type of '{}' must be a non-empty tuple", p->opcode_text));
+        return FailHere(DiagId::kOperandShapeMismatch,
+                        fmt::format("the type of '{}' must be a non-empty tuple", p->opcode_text));
       }
       ShapeId data = shapes.element(p->shape, 0);
       std::vector<ShapeId> parts = {data};
@@ -545,11 +602,14 @@ bool Parser::NormaliseShape(Pending* p) {
     default:
       break;
   }
-  if ((p->opcode == Opcode::kSendDone || p->opcode == Opcode::kRecvDone) && p->operands.size() == 1) {
+  if ((p->opcode == Opcode::kSendDone || p->opcode == Opcode::kRecvDone) &&
+      p->operands.size() == 1) {
     const Attr* mine = FindPending(p, AttrKind::kChannelId);
     const Attr* theirs = module_.FindAttr(p->operands[0], AttrKind::kChannelId);
-    if ((mine != nullptr) != (theirs != nullptr) || (mine != nullptr && mine->integer() != theirs->integer())) {
-      return FailHere(DiagId::kBadAttributeValue, "the channel_id differs from that of the operand");
+    if ((mine != nullptr) != (theirs != nullptr) ||
+        (mine != nullptr && mine->integer() != theirs->integer())) {
+      return FailHere(DiagId::kBadAttributeValue,
+                      "the channel_id differs from that of the operand");
     }
   }
   if (!p->shape.valid() && !InferPendingShape(p)) return false;
@@ -565,7 +625,8 @@ bool Parser::NormaliseShape(Pending* p) {
   }
   if (p->opcode == Opcode::kTuple && shapes.IsTuple(p->shape) &&
       shapes.element_count(p->shape) != p->operands.size()) {
-    return FailHere(DiagId::kWrongOperandCount, "the tuple type has another number of members than there are operands");
+    return FailHere(DiagId::kWrongOperandCount,
+                    "the tuple type has another number of members than there are operands");
   }
   if (p->opcode == Opcode::kTuple && !shapes.IsTuple(p->shape)) {
     return FailHere(DiagId::kOperandShapeMismatch, "the type of 'tuple' must be a tuple");
@@ -596,14 +657,16 @@ bool Parser::NormaliseShape(Pending* p) {
       }
     }
   }
-  if (const Attr* replication = FindPending(p, AttrKind::kParameterReplication); replication != nullptr) {
+  if (const Attr* replication = FindPending(p, AttrKind::kParameterReplication);
+      replication != nullptr) {
     if (replication->high != shapes[p->shape].leaf_count) {
       return FailHere(DiagId::kBadAttributeValue,
-                      fmt::format("parameter_replication has {} flags for {} leaf buffers", replication->high,
-                                  shapes[p->shape].leaf_count));
+                      fmt::format("parameter_replication has {} flags for {} leaf buffers",
+                                  replication->high, shapes[p->shape].leaf_count));
     }
     if (p->opcode != Opcode::kParameter) {
-      std::erase_if(p->attrs, [](const Attr& a) { return a.kind == AttrKind::kParameterReplication; });
+      std::erase_if(p->attrs,
+                    [](const Attr& a) { return a.kind == AttrKind::kParameterReplication; });
     }
   }
   return true;

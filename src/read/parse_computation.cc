@@ -11,7 +11,8 @@ bool Parser::ParseComputation(bool headerless) {
   bool is_entry = IsKeyword(Keyword::kEntry);
   uint32_t begin = token_.begin;
   if (is_entry) Next();
-  if (!IsNameToken()) return FailExpected(is_entry ? "the name of the computation" : "a computation");
+  if (!IsNameToken())
+    return FailExpected(is_entry ? "the name of the computation" : "a computation");
   (void)headerless;
   std::string_view name = WordText();
   uint32_t name_offset = token_.begin;
@@ -136,12 +137,14 @@ bool Parser::FinishComputation(CompId computation, uint32_t offset) {
   std::vector<InstId> by_number(parameters.size());
   for (InstId id : parameters) {
     int64_t number = module_.parameter_number(id);
-    uint32_t at = std::min<uint32_t>(module_.source_offset(id), static_cast<uint32_t>(lexer_.text().size()));
+    uint32_t at =
+        std::min<uint32_t>(module_.source_offset(id), static_cast<uint32_t>(lexer_.text().size()));
     if (number < 0 || number >= static_cast<int64_t>(by_number.size())) {
-      return Fail(DiagId::kBadParameterNumber, single_instruction_ ? offset : at,
-                  fmt::format("parameter number {} leaves a gap: the computation has {} parameter(s)",
-                              number, by_number.size()),
-                  "number the parameters 0, 1, 2, …");
+      return Fail(
+          DiagId::kBadParameterNumber, single_instruction_ ? offset : at,
+          fmt::format("parameter number {} leaves a gap: the computation has {} parameter(s)",
+                      number, by_number.size()),
+          "number the parameters 0, 1, 2, …");
     }
     by_number[number] = id;
   }
@@ -167,7 +170,8 @@ bool LineBeginsInstruction(std::string_view line) {
 }  // namespace
 
 bool Parser::RecoverInComputation() {
-  // Go on at the next line that looks like an instruction, so that several errors are found at once.
+  // Go on at the next line that looks like an instruction, so that several errors are found at
+  // once.
   std::string_view text = lexer_.text();
   size_t at = token_.begin;
   while (true) {
@@ -175,9 +179,11 @@ bool Parser::RecoverInComputation() {
     if (line_end == std::string_view::npos) return false;
     at = line_end + 1;
     size_t next_end = text.find('\n', at);
-    std::string_view line = text.substr(at, next_end == std::string_view::npos ? next_end : next_end - at);
-    if (depth_ > 0 ? LineBeginsInstruction(line)
-                   : (line.starts_with("ENTRY ") || line.ends_with("{")) && !line.starts_with(" ")) {
+    std::string_view line =
+        text.substr(at, next_end == std::string_view::npos ? next_end : next_end - at);
+    if (depth_ > 0
+            ? LineBeginsInstruction(line)
+            : (line.starts_with("ENTRY ") || line.ends_with("{")) && !line.starts_with(" ")) {
       JumpTo(static_cast<uint32_t>(at));
       return true;
     }
@@ -214,7 +220,8 @@ bool Parser::ParseInstructionLine(CompId computation, Pending* pending, InstId* 
       std::string legal = ElementTypeFromText(name) != ElementType::kInvalid
                               ? std::string(name) + "_"
                               : "a" + std::string(name.substr(1));
-      return FailHere(DiagId::kIllegalName, fmt::format("'{}' cannot be the name of an instruction", name),
+      return FailHere(DiagId::kIllegalName,
+                      fmt::format("'{}' cannot be the name of an instruction", name),
                       fmt::format("call it '{}'", legal));
     }
     Next();
@@ -257,7 +264,8 @@ bool Parser::ParseComputationReference(uint32_t* computation, bool* forward) {
     return true;
   }
   if (options_.strict) {
-    return FailHere(DiagId::kUnknownComputation, fmt::format("no computation '{}' is defined before this line", WordText()));
+    return FailHere(DiagId::kUnknownComputation,
+                    fmt::format("no computation '{}' is defined before this line", WordText()));
   }
   *forward = true;
   *computation = static_cast<uint32_t>(forwards_.size()) | 0x80000000u;
@@ -319,7 +327,8 @@ bool Parser::CheckAcyclic() {
       }
       CompId callee = called[top.callee++];
       if (state[callee.value] == 1) {
-        return Fail(DiagId::kUnknownComputation, module_.source_offset(instructions[top.instruction]),
+        return Fail(DiagId::kUnknownComputation,
+                    module_.source_offset(instructions[top.instruction]),
                     fmt::format("the computation '{}' calls itself", module_.name(callee)),
                     "HLO has no recursion");
       }

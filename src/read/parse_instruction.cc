@@ -75,19 +75,24 @@ bool Parser::ParseOpcode(Pending* p) {
   p->opcode_text = TokenText();
   p->opcode = OpcodeFromText(p->opcode_text);
   if (p->opcode == Opcode::kUnknown) {
-    constexpr std::pair<std::string_view, int> kForms[] = {{"-start", 1}, {"-update", 2}, {"-done", 3}};
+    constexpr std::pair<std::string_view, int> kForms[] = {
+        {"-start", 1}, {"-update", 2}, {"-done", 3}};
     for (const auto& [suffix, form] : kForms) {
       if (!p->opcode_text.ends_with(suffix)) continue;
-      Opcode wrapped = OpcodeFromText(p->opcode_text.substr(0, p->opcode_text.size() - suffix.size()));
+      Opcode wrapped =
+          OpcodeFromText(p->opcode_text.substr(0, p->opcode_text.size() - suffix.size()));
       if (wrapped == Opcode::kUnknown || HasOwnAsyncForm(wrapped)) break;
       p->async_form = form;
       p->wrapped = wrapped;
-      p->opcode = form == 1 ? Opcode::kAsyncStart : form == 2 ? Opcode::kAsyncUpdate : Opcode::kAsyncDone;
+      p->opcode = form == 1   ? Opcode::kAsyncStart
+                  : form == 2 ? Opcode::kAsyncUpdate
+                              : Opcode::kAsyncDone;
     }
   }
   if (p->opcode == Opcode::kUnknown) {
     if (options_.strict || !Is(Tok::kIdentifier) || lexer_.text()[token_.end] != '(') {
-      return FailHere(DiagId::kUnknownOpcodeRead, fmt::format("unknown opcode '{}'", p->opcode_text));
+      return FailHere(DiagId::kUnknownOpcodeRead,
+                      fmt::format("unknown opcode '{}'", p->opcode_text));
     }
     if (warned_.insert(std::string(p->opcode_text)).second) {
       Warn(DiagId::kUnknownOpcodeRead, token_.begin,
@@ -112,9 +117,11 @@ bool Parser::ParseArguments(CompId computation, Pending* p) {
   if (p->opcode == Opcode::kParameter) {
     int64_t number;
     if (!ParseInteger(&number, "the parameter number")) return false;
-    if (number < 0) return FailHere(DiagId::kBadParameterNumber, "a parameter number cannot be negative");
+    if (number < 0)
+      return FailHere(DiagId::kBadParameterNumber, "a parameter number cannot be negative");
     if (!parameter_numbers_[depth_].insert(number).second) {
-      return FailHere(DiagId::kBadParameterNumber, fmt::format("parameter number {} is used twice", number));
+      return FailHere(DiagId::kBadParameterNumber,
+                      fmt::format("parameter number {} is used twice", number));
     }
     p->attrs.push_back(Attr::Integer(AttrKind::kParameterNumber, number));
     return Expect(Tok::kRightParen, "')'");
@@ -129,7 +136,8 @@ bool Parser::ParseArguments(CompId computation, Pending* p) {
     uint32_t at = token_.begin;
     if (!ParseOperand(computation, p)) return false;
     if (!Is(Tok::kRightParen) && !Is(Tok::kComma)) {
-      return Fail(DiagId::kUnexpectedToken, at, "the list of operands does not close behind this operand",
+      return Fail(DiagId::kUnexpectedToken, at,
+                  "the list of operands does not close behind this operand",
                   "operands are separated by ',' and end with ')'");
     }
     if (Eat(Tok::kComma) && Is(Tok::kRightParen)) return FailExpected("an operand");
@@ -137,8 +145,9 @@ bool Parser::ParseArguments(CompId computation, Pending* p) {
   Next();
   int arity = p->opcode == Opcode::kUnknown ? kVariadic : Info(p->opcode).arity;
   if (arity != kVariadic && static_cast<int>(p->operands.size()) != arity && !p->poisoned) {
-    return Fail(DiagId::kWrongOperandCount, open,
-                fmt::format("'{}' takes {} operand(s), not {}", p->opcode_text, arity, p->operands.size()));
+    return Fail(
+        DiagId::kWrongOperandCount, open,
+        fmt::format("'{}' takes {} operand(s), not {}", p->opcode_text, arity, p->operands.size()));
   }
   return true;
 }
@@ -162,7 +171,8 @@ bool Parser::ParseOperand(CompId computation, Pending* p) {
     }
   }
   bool opcode_like = Is(Tok::kIdentifier) || Is(Tok::kKeyword);
-  if (opcode_like && lexer_.text()[token_.end] == '(') return ParseNested(computation, written, begin, p);
+  if (opcode_like && lexer_.text()[token_.end] == '(')
+    return ParseNested(computation, written, begin, p);
   if (!IsNameToken()) {
     return Fail(DiagId::kUnknownName, begin,
                 fmt::format("expected an operand, found '{}'", TokenText().substr(0, 60)));
@@ -191,14 +201,16 @@ bool Parser::ParseOperandName(CompId computation, ShapeId written, uint32_t begi
       while (Eat(Tok::kHash)) Next();
       return true;
     } else {
-      return Fail(DiagId::kUnknownName, begin,
-                  fmt::format("no instruction '{}' is defined before this line in the computation", name),
-                  "HLO text defines every value before it is used");
+      return Fail(
+          DiagId::kUnknownName, begin,
+          fmt::format("no instruction '{}' is defined before this line in the computation", name),
+          "HLO text defines every value before it is used");
     }
   }
   Next();
   if (Is(Tok::kHash) && !ParseTupleAccess(computation, &id, name, begin)) return false;
-  if (written.valid() && module_.shapes()[written].bare != module_.shapes()[module_.shape(id)].bare) {
+  if (written.valid() &&
+      module_.shapes()[written].bare != module_.shapes()[module_.shape(id)].bare) {
     return Fail(DiagId::kOperandShapeMismatch, begin,
                 fmt::format("the operand '{}' is {}, not {}", name,
                             module_.shapes().Text(module_.shape(id), false),
@@ -208,16 +220,19 @@ bool Parser::ParseOperandName(CompId computation, ShapeId written, uint32_t begi
   return true;
 }
 
-bool Parser::ParseTupleAccess(CompId computation, InstId* id, std::string_view name, uint32_t begin) {
+bool Parser::ParseTupleAccess(CompId computation, InstId* id, std::string_view name,
+                              uint32_t begin) {
   // name#1#0: get-tuple-element instructions named name_1, name_1_0, made at their first use.
   std::string access(name);
   while (Eat(Tok::kHash)) {
     int64_t index;
     if (!ParseInteger(&index, "a tuple index")) return false;
     ShapeId tuple = module_.shape(*id);
-    if (!module_.shapes().IsTuple(tuple) || index < 0 || index >= module_.shapes().element_count(tuple)) {
+    if (!module_.shapes().IsTuple(tuple) || index < 0 ||
+        index >= module_.shapes().element_count(tuple)) {
       return Fail(DiagId::kOperandShapeMismatch, begin,
-                  fmt::format("'{}' is {}: it has no element {}", access, module_.shapes().Text(tuple, false), index));
+                  fmt::format("'{}' is {}: it has no element {}", access,
+                              module_.shapes().Text(tuple, false), index));
     }
     access += "_" + std::to_string(index);
     InstId known = scopes_[depth_].Find(access, module_);
@@ -253,10 +268,12 @@ bool Parser::ParseNested(CompId computation, ShapeId shape, uint32_t begin, Pend
   --nesting_;
   if (!ok) {
     if (diagnostics_.size() > errors && diagnostics_[errors].id != DiagId::kTooDeep) {
-      diagnostics_.insert(diagnostics_.begin() + errors,
-                          MakeDiagnostic(DiagId::kUnknownName, begin,
-                                         "this operand is neither a known instruction nor a complete nested one",
-                                         "nested instructions cannot have attributes: give them a line of their own"));
+      diagnostics_.insert(
+          diagnostics_.begin() + errors,
+          MakeDiagnostic(
+              DiagId::kUnknownName, begin,
+              "this operand is neither a known instruction nor a complete nested one",
+              "nested instructions cannot have attributes: give them a line of their own"));
     }
     return false;
   }
@@ -319,7 +336,8 @@ std::string Parser::AllowedAttributes(const Pending& p) {
   Opcode opcode = p.async_form == 1 ? p.wrapped : p.opcode;
   for (const AttrSpec& spec : OpcodeAttributes(opcode)) names.push_back(Info(spec.kind).text);
   for (AttrKind common : CommonAttributes()) {
-    if (common != AttrKind::kResultAccuracy || TakesResultAccuracy(opcode)) names.push_back(Info(common).text);
+    if (common != AttrKind::kResultAccuracy || TakesResultAccuracy(opcode))
+      names.push_back(Info(common).text);
   }
   std::sort(names.begin(), names.end());
   std::string out;
@@ -345,7 +363,8 @@ bool Parser::ParseAttributes(CompId computation, Pending* p) {
     std::string_view name = WordText();
     uint32_t at = token_.begin;
     if (std::find(seen.begin() + first, seen.end(), name) != seen.end()) {
-      ok = Fail(DiagId::kRepeatedAttribute, at, fmt::format("the attribute '{}' appears twice", name));
+      ok = Fail(DiagId::kRepeatedAttribute, at,
+                fmt::format("the attribute '{}' appears twice", name));
       break;
     }
     seen.push_back(name);
@@ -420,13 +439,13 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
                         [](char a, char b) { return std::tolower(a) == std::tolower(b); });
     };
     size_t index = std::find_if(names.begin(), names.end(), same) - names.begin();
-    bool refused = index == names.size() ||
-                   (kind == AttrKind::kTransposeA && index == 0);
+    bool refused = index == names.size() || (kind == AttrKind::kTransposeA && index == 0);
     if (refused) {
       std::string all;
       for (std::string_view name : names) all += (all.empty() ? "" : ", ") + std::string(name);
       return FailHere(DiagId::kBadAttributeValue,
-                      fmt::format("'{}' is no value of {}", word.substr(0, 60), Info(kind).text), "known: " + all);
+                      fmt::format("'{}' is no value of {}", word.substr(0, 60), Info(kind).text),
+                      "known: " + all);
     }
     Next();
     p->attrs.push_back(Attr::Integer(kind, static_cast<int64_t>(index)));
@@ -450,7 +469,8 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
       double value;
       if (!ParseFloat(&value)) return false;
       // Stored as a 32-bit float by everybody who reads it.
-      p->attrs.push_back(Attr::Integer(kind, std::bit_cast<int64_t>(static_cast<double>(static_cast<float>(value)))));
+      p->attrs.push_back(Attr::Integer(
+          kind, std::bit_cast<int64_t>(static_cast<double>(static_cast<float>(value)))));
       return true;
     }
     case AttrType::kString: {
@@ -506,7 +526,8 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
         uint32_t at = token_.begin;
         if (!Expect(Tok::kLeftSquare, "'['") || !ParseInteger(&start)) return false;
         if (!Is(Tok::kColon)) {
-          return Fail(DiagId::kBadAttributeValue, at, "a range is [start:limit] or [start:limit:stride]");
+          return Fail(DiagId::kBadAttributeValue, at,
+                      "a range is [start:limit] or [start:limit:stride]");
         }
         Next();
         if (!ParseInteger(&limit)) return false;
@@ -560,7 +581,8 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
         Next();
         if (!id.valid()) {
           if (poisoned_.count(name) == 0) {
-            return FailHere(DiagId::kUnknownName, fmt::format("no instruction '{}' is defined before this line", name));
+            return FailHere(DiagId::kUnknownName,
+                            fmt::format("no instruction '{}' is defined before this line", name));
           }
           p->poisoned = true;
         } else if (std::find(ids.begin(), ids.end(), id.value) == ids.end()) {
@@ -617,7 +639,8 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
       scratch_ = "{";
       for (const std::vector<int64_t>& list : lists) {
         if (kind == AttrKind::kSourceTargetPairs && list.size() != 2) {
-          return FailHere(DiagId::kBadAttributeValue, "source_target_pairs holds pairs of two numbers");
+          return FailHere(DiagId::kBadAttributeValue,
+                          "source_target_pairs holds pairs of two numbers");
         }
         if (scratch_.size() > 1) scratch_ += ',';
         scratch_ += '{';
@@ -667,13 +690,15 @@ StrRef Parser::KeepCanonical(uint32_t begin, std::string_view canonical) {
 }
 
 InstId Parser::Create(CompId computation, const Pending& p) {
-  InstId id = module_.AddInstruction(computation, p.opcode, p.shape, p.operands, p.name, p.name_offset);
+  InstId id =
+      module_.AddInstruction(computation, p.opcode, p.shape, p.operands, p.name, p.name_offset);
   if (!p.attrs.empty()) module_.SetAttributes(id, p.attrs);
   if (p.stack_frame_id != 0) stack_frame_users_.emplace_back(id, p.stack_frame_id);
   if (p.opcode == Opcode::kAsyncStart) {
     async_start_of_[module_.called_computations(id)[0].value] = id;
   }
-  if (p.opcode == Opcode::kAsyncStart || p.opcode == Opcode::kAsyncUpdate || p.opcode == Opcode::kAsyncDone) {
+  if (p.opcode == Opcode::kAsyncStart || p.opcode == Opcode::kAsyncUpdate ||
+      p.opcode == Opcode::kAsyncDone) {
     ShareWithWrapped(id, p.stack_frame_id);
   }
   return id;

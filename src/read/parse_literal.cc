@@ -37,7 +37,8 @@ bool Parser::ParseLiteral(ShapeId shape, LiteralId* literal) {
   while (true) {
     LiteralId done;
     if (shapes.IsTuple(current)) {
-      if (static_cast<int>(open.size()) >= kMaxNesting) return FailHere(DiagId::kTooDeep, "tuples nest too deep");
+      if (static_cast<int>(open.size()) >= kMaxNesting)
+        return FailHere(DiagId::kTooDeep, "tuples nest too deep");
       if (!Expect(Tok::kLeftParen, "'('")) return false;
       LiteralData data;
       data.shape = shapes[current].static_bare;
@@ -78,7 +79,8 @@ bool Parser::ParseLiteralWithShape(LiteralId* literal) {
   while (true) {
     LiteralId done;
     if (Is(Tok::kLeftParen)) {
-      if (static_cast<int>(open.size()) >= kMaxNesting) return FailHere(DiagId::kTooDeep, "tuples nest too deep");
+      if (static_cast<int>(open.size()) >= kMaxNesting)
+        return FailHere(DiagId::kTooDeep, "tuples nest too deep");
       Next();
       open.emplace_back();
       if (!Is(Tok::kRightParen)) continue;
@@ -86,7 +88,8 @@ bool Parser::ParseLiteralWithShape(LiteralId* literal) {
       ShapeId shape;
       if (!ParseArrayShape(&shape)) return false;
       shape = FillLayouts(shape);
-      if (!module_.shapes().IsArray(shape)) return FailHere(DiagId::kBadLiteral, "only arrays have values");
+      if (!module_.shapes().IsArray(shape))
+        return FailHere(DiagId::kBadLiteral, "only arrays have values");
       if (!ParseArrayLiteral(shape, &done)) return false;
       module_.literal(done).shape = shape;
       if (open.empty()) {
@@ -120,7 +123,8 @@ bool Parser::ParseArrayLiteral(ShapeId shape, LiteralId* literal) {
   std::span<const int64_t> sizes = shapes.sizes(shape);
   size_t rank = sizes.size();
   for (int64_t size : sizes) {
-    if (size == kUnboundedSize) return FailHere(DiagId::kBadLiteral, "a value needs known dimensions");
+    if (size == kUnboundedSize)
+      return FailHere(DiagId::kBadLiteral, "a value needs known dimensions");
   }
   LiteralData data;
   data.shape = shapes[shape].static_bare;
@@ -134,12 +138,15 @@ bool Parser::ParseArrayLiteral(ShapeId shape, LiteralId* literal) {
     uint32_t at = token_.begin;
     if (!ParseScalar(type, element)) return false;
     if (elements == 0) return true;
-    if (elements > kMaxZeroFilled) return Fail(DiagId::kBadLiteral, at, "one number for an array of this size");
-    std::span<std::byte> out = module_.AllocateLiteralBytes(*literal, static_cast<uint64_t>(elements * bytes));
+    if (elements > kMaxZeroFilled)
+      return Fail(DiagId::kBadLiteral, at, "one number for an array of this size");
+    std::span<std::byte> out =
+        module_.AllocateLiteralBytes(*literal, static_cast<uint64_t>(elements * bytes));
     std::copy(element, element + bytes, out.begin());
     return true;
   }
-  if (rank == 0) return FailHere(DiagId::kBadLiteral, "braces nest deeper than the type has dimensions");
+  if (rank == 0)
+    return FailHere(DiagId::kBadLiteral, "braces nest deeper than the type has dimensions");
   std::vector<int64_t> counts;  // of the open levels
   bool elided = false;
   while (true) {
@@ -149,8 +156,9 @@ bool Parser::ParseArrayLiteral(ShapeId shape, LiteralId* literal) {
           return FailHere(DiagId::kBadLiteral, "braces nest deeper than the type has dimensions");
         }
         if (!counts.empty() && ++counts.back() > sizes[counts.size() - 1]) {
-          return FailHere(DiagId::kBadLiteral, fmt::format("dimension {} holds {} rows, this is one more",
-                                                           counts.size() - 1, sizes[counts.size() - 1]));
+          return FailHere(DiagId::kBadLiteral,
+                          fmt::format("dimension {} holds {} rows, this is one more",
+                                      counts.size() - 1, sizes[counts.size() - 1]));
         }
         counts.push_back(0);
         Next();
@@ -158,8 +166,9 @@ bool Parser::ParseArrayLiteral(ShapeId shape, LiteralId* literal) {
       case Tok::kRightBrace: {
         size_t level = counts.size() - 1;
         if (!elided && counts.back() != sizes[level]) {
-          return FailHere(DiagId::kBadLiteral, fmt::format("dimension {} needs {} entries, here are {}", level,
-                                                           sizes[level], counts.back()));
+          return FailHere(DiagId::kBadLiteral,
+                          fmt::format("dimension {} needs {} entries, here are {}", level,
+                                      sizes[level], counts.back()));
         }
         counts.pop_back();
         Next();
@@ -171,7 +180,8 @@ bool Parser::ParseArrayLiteral(ShapeId shape, LiteralId* literal) {
         continue;
       case Tok::kDots:
         if (counts.size() != 1) {
-          return FailHere(DiagId::kBadLiteral, "'...' stands for a whole value: only inside the outer braces");
+          return FailHere(DiagId::kBadLiteral,
+                          "'...' stands for a whole value: only inside the outer braces");
         }
         elided = true;
         Next();
@@ -183,8 +193,9 @@ bool Parser::ParseArrayLiteral(ShapeId shape, LiteralId* literal) {
           return FailHere(DiagId::kBadLiteral, "a number stands where a row in braces is due");
         }
         if (++counts.back() > sizes[rank - 1]) {
-          return FailHere(DiagId::kBadLiteral, fmt::format("dimension {} holds {} elements, this is one more",
-                                                           rank - 1, sizes[rank - 1]));
+          return FailHere(DiagId::kBadLiteral,
+                          fmt::format("dimension {} holds {} elements, this is one more", rank - 1,
+                                      sizes[rank - 1]));
         }
         if (!ParseScalar(type, element)) return false;
         values.insert(values.end(), element, element + bytes);
@@ -236,9 +247,11 @@ bool Parser::StoreNumber(ElementType type, std::byte* out) {
     if (info.bits < 64) {
       bool is_signed = info.kind == ElementKind::kSigned;
       int64_t low = is_signed ? -(int64_t{1} << (info.bits - 1)) : 0;
-      int64_t high = is_signed ? (int64_t{1} << (info.bits - 1)) - 1 : (int64_t{1} << info.bits) - 1;
+      int64_t high =
+          is_signed ? (int64_t{1} << (info.bits - 1)) - 1 : (int64_t{1} << info.bits) - 1;
       if (value < low || value > high || token_.has_escapes) {
-        return FailHere(DiagId::kBadLiteral, fmt::format("'{}' is outside the range of {}", TokenText(), info.text));
+        return FailHere(DiagId::kBadLiteral,
+                        fmt::format("'{}' is outside the range of {}", TokenText(), info.text));
       }
     }
     StoreBits(static_cast<uint64_t>(value), StorageBytes(type), out);
@@ -258,7 +271,8 @@ bool Parser::StoreNumber(ElementType type, std::byte* out) {
     if (written_payload) {
       uint64_t payload = std::bit_cast<uint64_t>(value) & ((uint64_t{1} << 52) - 1);
       if (payload_bits == 0) {
-        return Fail(DiagId::kBadLiteral, at, fmt::format("{} has one NaN only: write nan", info.text));
+        return Fail(DiagId::kBadLiteral, at,
+                    fmt::format("{} has one NaN only: write nan", info.text));
       }
       if (payload >= (uint64_t{1} << payload_bits)) {
         return Fail(DiagId::kBadLiteral, at,
@@ -286,7 +300,8 @@ bool Parser::StoreNumber(ElementType type, std::byte* out) {
       double limit = LargestFinite(type);
       if (infinite_text || (!std::isfinite(stored) && !(std::abs(value) <= limit))) {
         return Fail(DiagId::kBadLiteral, at,
-                    fmt::format("'{}' is outside the range of {}", lexer_.Slice(previous.begin, previous.end), info.text));
+                    fmt::format("'{}' is outside the range of {}",
+                                lexer_.Slice(previous.begin, previous.end), info.text));
       }
     }
   }

@@ -33,8 +33,10 @@ bool Parser::ParseModule() {
   } while (!Is(Tok::kEnd));
   if (!ok || !diagnostics_.empty()) return false;
   if (!has_header) {
-    module_.config().name = "module_" + std::string(module_.name(
-        module_.entry().valid() ? module_.entry() : CompId(definition_order_.back())));
+    module_.config().name =
+        "module_" +
+        std::string(module_.name(module_.entry().valid() ? module_.entry()
+                                                         : CompId(definition_order_.back())));
   }
   return FinishModule();
 }
@@ -91,17 +93,18 @@ bool Parser::ParseModuleAttribute(std::string_view name, uint32_t name_offset) {
       if (depth == 0 && Is(Tok::kComma)) return true;
       if (Is(Tok::kLeftBrace) || Is(Tok::kLeftParen) || Is(Tok::kLeftSquare)) ++depth;
       if (Is(Tok::kRightBrace) || Is(Tok::kRightParen) || Is(Tok::kRightSquare)) --depth;
-      bool word = Is(Tok::kInteger) || Is(Tok::kIdentifier) || Is(Tok::kString) || Is(Tok::kKeyword) || Is(Tok::kDecimal);
+      bool word = Is(Tok::kInteger) || Is(Tok::kIdentifier) || Is(Tok::kString) ||
+                  Is(Tok::kKeyword) || Is(Tok::kDecimal);
       Next();
       if (depth == 0 && (word || !Is(Tok::kComma))) return true;
     }
   }
-  return Fail(DiagId::kUnknownAttributeRead, name_offset,
-              fmt::format("'{}' is no module attribute", name),
-              "known: alias_passthrough_params, allow_spmd_sharding_propagation_to_output, "
-              "allow_spmd_sharding_propagation_to_parameters, buffer_donor, entry_computation_layout, "
-              "frontend_attributes, input_output_alias, is_scheduled, num_partitions, "
-              "origin_recovery_table, replica_count");
+  return Fail(
+      DiagId::kUnknownAttributeRead, name_offset, fmt::format("'{}' is no module attribute", name),
+      "known: alias_passthrough_params, allow_spmd_sharding_propagation_to_output, "
+      "allow_spmd_sharding_propagation_to_parameters, buffer_donor, entry_computation_layout, "
+      "frontend_attributes, input_output_alias, is_scheduled, num_partitions, "
+      "origin_recovery_table, replica_count");
 }
 
 bool Parser::ParseBoolListOrBool(std::vector<bool>* values) {
@@ -139,7 +142,8 @@ bool Parser::ParseInputOutputAlias() {
       if (kind == "must-alias") {
         alias.kind = AliasKind::kMust;
       } else if (kind != "may-alias") {
-        return FailHere(DiagId::kBadAlias, fmt::format("'{}' is no kind of alias", kind.substr(0, 40)),
+        return FailHere(DiagId::kBadAlias,
+                        fmt::format("'{}' is no kind of alias", kind.substr(0, 40)),
                         "write may-alias or must-alias");
       }
     }
@@ -166,18 +170,22 @@ bool Parser::ParseBufferDonor() {
   }
   Next();
   // A set: sorted, each once.
-  auto key = [](const BufferDonor& d) { return std::make_pair(d.parameter_number, d.parameter_index); };
+  auto key = [](const BufferDonor& d) {
+    return std::make_pair(d.parameter_number, d.parameter_index);
+  };
   std::sort(donors.begin(), donors.end(),
             [&](const BufferDonor& a, const BufferDonor& b) { return key(a) < key(b); });
-  donors.erase(std::unique(donors.begin(), donors.end(),
-                           [&](const BufferDonor& a, const BufferDonor& b) { return key(a) == key(b); }),
-               donors.end());
+  donors.erase(
+      std::unique(donors.begin(), donors.end(),
+                  [&](const BufferDonor& a, const BufferDonor& b) { return key(a) == key(b); }),
+      donors.end());
   return true;
 }
 
 // ---- stack frames ----
 
-bool Parser::ParseFieldBraces(std::initializer_list<std::string_view> names, std::vector<int64_t>* values) {
+bool Parser::ParseFieldBraces(std::initializer_list<std::string_view> names,
+                              std::vector<int64_t>* values) {
   values->assign(names.size(), 0);
   std::vector<bool> seen(names.size());
   if (!Expect(Tok::kLeftBrace, "'{'")) return false;
@@ -196,7 +204,8 @@ bool Parser::ParseFieldBraces(std::initializer_list<std::string_view> names, std
   }
   for (size_t i = 0; i < seen.size(); ++i) {
     if (!seen[i]) {
-      return FailHere(DiagId::kBadStackFrames, fmt::format("the field '{}' is missing", names.begin()[i]));
+      return FailHere(DiagId::kBadStackFrames,
+                      fmt::format("the field '{}' is missing", names.begin()[i]));
     }
   }
   Next();
@@ -221,8 +230,8 @@ bool Parser::ParseStackFrameIndex() {
                [&] { return ParseString(&index.function_names.emplace_back()); }) &&
          table(Keyword::kFileLocations, "FileLocations",
                [&] {
-                 if (!ParseFieldBraces({"file_name_id", "function_name_id", "line", "end_line", "column",
-                                        "end_column"},
+                 if (!ParseFieldBraces({"file_name_id", "function_name_id", "line", "end_line",
+                                        "column", "end_column"},
                                        &f)) {
                    return false;
                  }
@@ -251,9 +260,10 @@ bool Parser::ParseSingleInstruction() {
   bool is_root = false;
   if (!ParseInstruction(computation, &id, &is_root)) return false;
   if (!Is(Tok::kEnd)) {
-    return FailHere(DiagId::kTrailingText,
-                    fmt::format("expected the end after a single instruction, found '{}'", TokenText()),
-                    "a module begins with HloModule, ENTRY, or a computation name and '{'");
+    return FailHere(
+        DiagId::kTrailingText,
+        fmt::format("expected the end after a single instruction, found '{}'", TokenText()),
+        "a module begins with HloModule, ENTRY, or a computation name and '{'");
   }
   if (!diagnostics_.empty()) return false;
   module_.computation(computation).root = id;
@@ -272,7 +282,8 @@ bool Parser::FinishModule() {
   if (!CheckHeaderAgainstEntry()) return false;
   for (const auto& [wrapped, start] : async_start_of_) {
     if (!start.valid()) {
-      return Fail(DiagId::kBadAsync, 0, "a computation wrapped for async execution has no async-start");
+      return Fail(DiagId::kBadAsync, 0,
+                  "a computation wrapped for async execution has no async-start");
     }
   }
   RenumberStackFrames();
@@ -297,7 +308,8 @@ bool Parser::CheckHeaderAgainstEntry() {
   for (const InputOutputAlias& alias : config.input_output_alias) {
     std::optional<uint32_t> at = shapes.PreorderOf(module_.shape(entry.root), alias.output_index);
     if (!at) {
-      return Fail(DiagId::kBadAlias, end, "input_output_alias names a part that the result does not have");
+      return Fail(DiagId::kBadAlias, end,
+                  "input_output_alias names a part that the result does not have");
     }
     if (std::find(seen.begin(), seen.end(), *at) != seen.end()) {
       return Fail(DiagId::kBadAlias, end, "input_output_alias names a part of the result twice");
@@ -307,7 +319,8 @@ bool Parser::CheckHeaderAgainstEntry() {
   // Pre-order of the result, as printed.
   std::vector<size_t> by_output(seen.size());
   for (size_t i = 0; i < by_output.size(); ++i) by_output[i] = i;
-  std::sort(by_output.begin(), by_output.end(), [&](size_t a, size_t b) { return seen[a] < seen[b]; });
+  std::sort(by_output.begin(), by_output.end(),
+            [&](size_t a, size_t b) { return seen[a] < seen[b]; });
   std::vector<InputOutputAlias> sorted;
   for (size_t i : by_output) sorted.push_back(std::move(config.input_output_alias[i]));
   config.input_output_alias = std::move(sorted);

@@ -88,12 +88,14 @@ bool Parser::ParseArrayShape(ShapeId* shape) {
     uint32_t at = token_.begin;
     if (!Is(Tok::kType)) return FailExpected("an array type");
     if (!ParseArrayShape(&inner)) return false;
-    if (!shapes.IsArray(inner)) return Fail(DiagId::kOperandShapeMismatch, at, "only arrays can be buffers");
+    if (!shapes.IsArray(inner))
+      return Fail(DiagId::kOperandShapeMismatch, at, "only arrays can be buffers");
     std::vector<uint8_t> dynamic;
     for (uint32_t i = 0; i < shapes.rank(inner); ++i) {
       dynamic.push_back(shapes.IsDynamicDimension(inner, i));
     }
-    *shape = shapes.Array(shapes.type(inner), shapes.sizes(inner), shapes.layout(inner), dynamic, true);
+    *shape =
+        shapes.Array(shapes.type(inner), shapes.sizes(inner), shapes.layout(inner), dynamic, true);
     return Expect(Tok::kRightParen, "')'");
   }
   if (!Is(Tok::kType)) return FailExpected("a type");
@@ -136,7 +138,8 @@ bool Parser::ParseArrayShape(ShapeId* shape) {
   }
   Next();
   if (!IsArrayType(type)) {
-    if (!sizes.empty()) return Fail(DiagId::kOperandShapeMismatch, begin, "this type has no dimensions");
+    if (!sizes.empty())
+      return Fail(DiagId::kOperandShapeMismatch, begin, "this type has no dimensions");
     *shape = type == ElementType::kToken ? shapes.Token() : shapes.Opaque();
     return true;
   }
@@ -167,20 +170,24 @@ bool Parser::ParseLayoutBody(size_t rank, LayoutId* layout) {
   LayoutExtras extras;
   bool physical_shape = false;
   if (Eat(Tok::kColon) && !ParseLayoutAttributes(&extras, &physical_shape)) return false;
+  uint32_t end = token_.end;
   if (!Expect(Tok::kRightBrace, "'}'")) return false;
-  if (physical_shape) return FailHere(DiagId::kBadLayout, "a physical shape cannot stand inside a shape");
+  if (physical_shape)
+    return Fail(DiagId::kBadLayout, end, "a physical shape cannot stand inside a shape");
   if (minor_to_major.size() != rank) {
     return FailHere(DiagId::kBadLayout,
-                fmt::format("the layout has {} entries, but the type has {} dimensions",
-                            minor_to_major.size(), rank),
-                "list each dimension once, the fastest varying first");
+                    fmt::format("the layout has {} entries, but the type has {} dimensions",
+                                minor_to_major.size(), rank),
+                    "list each dimension once, the fastest varying first");
   }
   *layout = module_.shapes().Layout(minor_to_major, extras);
   return true;
 }
 
 bool Parser::ParseLayoutAttributes(LayoutExtras* extras, bool* physical_shape) {
-  auto is_letter = [&](std::string_view letter) { return Is(Tok::kIdentifier) && TokenText() == letter; };
+  auto is_letter = [&](std::string_view letter) {
+    return Is(Tok::kIdentifier) && TokenText() == letter;
+  };
   auto in_parens = [&](int64_t* value) {
     return Expect(Tok::kLeftParen, "'('") && ParseInteger(value) && Expect(Tok::kRightParen, "')'");
   };
@@ -233,7 +240,8 @@ bool Parser::ParseLayoutAttributes(LayoutExtras* extras, bool* physical_shape) {
     Next();
     ShapeId physical;
     if (++nesting_ > kMaxNestedOperands) return FailHere(DiagId::kTooDeep, "layouts nest too deep");
-    bool ok = Expect(Tok::kLeftParen, "'('") && ParseShape(&physical) && Expect(Tok::kRightParen, "')'");
+    bool ok =
+        Expect(Tok::kLeftParen, "'('") && ParseShape(&physical) && Expect(Tok::kRightParen, "')'");
     --nesting_;
     if (!ok) return false;
     *physical_shape = true;
@@ -303,7 +311,8 @@ bool Parser::ParseComputationLayout(const ComputationLayout* like, ComputationLa
       // Scalars always carry the empty layout.
       std::vector<LayoutId> leaves;
       for (ShapeId leaf : shapes.Subshapes(unset)) {
-        leaves.push_back(shapes.IsArray(leaf) && shapes.rank(leaf) == 0 ? shapes.Layout({}) : LayoutId());
+        leaves.push_back(shapes.IsArray(leaf) && shapes.rank(leaf) == 0 ? shapes.Layout({})
+                                                                        : LayoutId());
       }
       *shape = shapes.WithLeafLayouts(unset, leaves);
       return true;

@@ -107,8 +107,10 @@ Diagnostic Parser::MakeDiagnostic(DiagId id, uint32_t offset, std::string messag
   SourceLocation location = Locate(offset);
   std::string_view line = text.substr(line_begin, line_end - line_begin);
   constexpr size_t kLongest = 4096;
-  if (line.size() > kLongest) line = line.substr(0, std::max<size_t>(kLongest, offset - line_begin + 200));
-  Diagnostic d{.id = id, .message = std::move(message), .location = location, .help = std::move(help)};
+  if (line.size() > kLongest)
+    line = line.substr(0, std::max<size_t>(kLongest, offset - line_begin + 200));
+  Diagnostic d{
+      .id = id, .message = std::move(message), .location = location, .help = std::move(help)};
   d.source_line = std::string(line);
   return d;
 }
@@ -132,11 +134,12 @@ bool Parser::FailExpected(std::string_view what) {
   std::string_view found = TokenText();
   if (Is(Tok::kError)) {
     if (found == "\"" || found == "'") {
-      return FailHere(DiagId::kBadToken, fmt::format("expected {}, found a malformed string", what),
-                      "strings end with the quote they begin with, on bytes of UTF-8 and C escapes");
+      return FailHere(
+          DiagId::kBadToken, fmt::format("expected {}, found a malformed string", what),
+          "strings end with the quote they begin with, on bytes of UTF-8 and C escapes");
     }
-    return FailHere(DiagId::kBadToken,
-                    fmt::format("expected {}, found '{}', which is no HLO token", what, found.substr(0, 40)));
+    return FailHere(DiagId::kBadToken, fmt::format("expected {}, found '{}', which is no HLO token",
+                                                   what, found.substr(0, 40)));
   }
   return FailHere(DiagId::kUnexpectedToken,
                   fmt::format("expected {}, found '{}'", what, found.substr(0, 60)));
@@ -160,14 +163,16 @@ bool Parser::ParseInteger(int64_t* value, std::string_view what) {
 bool Parser::ParseInt32(int64_t* value) {
   uint32_t at = token_.begin;
   if (!ParseInteger(value)) return false;
-  if (*value < std::numeric_limits<int32_t>::min() || *value > std::numeric_limits<int32_t>::max()) {
+  if (*value < std::numeric_limits<int32_t>::min() ||
+      *value > std::numeric_limits<int32_t>::max()) {
     return Fail(DiagId::kBadAttributeValue, at, fmt::format("{} does not fit 32 bits", *value));
   }
   return true;
 }
 
 bool Parser::ParseBool(bool* value) {
-  if (!IsKeyword(Keyword::kTrue) && !IsKeyword(Keyword::kFalse)) return FailExpected("true or false");
+  if (!IsKeyword(Keyword::kTrue) && !IsKeyword(Keyword::kFalse))
+    return FailExpected("true or false");
   *value = IsKeyword(Keyword::kTrue);
   Next();
   return true;

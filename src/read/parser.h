@@ -87,7 +87,8 @@ class Parser {
   }
   bool FailExpected(std::string_view what);
   void Warn(DiagId id, uint32_t offset, std::string message, std::string help = "");
-  Diagnostic MakeDiagnostic(DiagId id, uint32_t offset, std::string message, std::string help) const;
+  Diagnostic MakeDiagnostic(DiagId id, uint32_t offset, std::string message,
+                            std::string help) const;
   bool TooManyErrors() const {
     return static_cast<int>(diagnostics_.size()) >= options_.max_errors;
   }
@@ -117,7 +118,8 @@ class Parser {
   bool ParseRecoveryTable();
   bool ParseStackFrameIndex();
   bool ParseStackTable(Keyword keyword, std::string_view what, int kind);
-  bool ParseFieldBraces(std::initializer_list<std::string_view> names, std::vector<int64_t>* values);
+  bool ParseFieldBraces(std::initializer_list<std::string_view> names,
+                        std::vector<int64_t>* values);
   bool ParseSingleInstruction();
   bool FinishModule();
   bool CheckHeaderAgainstEntry();
@@ -151,16 +153,18 @@ class Parser {
     std::vector<Attr> attrs;
     int64_t async_form = 0;  // 0 none, 1 start, 2 update, 3 done (sugar)
     Opcode wrapped = Opcode::kUnknown;
-    bool poisoned = false;   // refers to something that failed before
+    bool poisoned = false;  // refers to something that failed before
     int64_t stack_frame_id = 0;
 
+    /// As new, but the vectors keep their memory.
     void Reset() {
-      operands.clear();
-      attrs.clear();
-      Pending fresh;
-      fresh.operands.swap(operands);
-      fresh.attrs.swap(attrs);
-      *this = std::move(fresh);
+      std::vector<InstId> kept_operands = std::move(operands);
+      std::vector<Attr> kept_attrs = std::move(attrs);
+      kept_operands.clear();
+      kept_attrs.clear();
+      *this = Pending();
+      operands = std::move(kept_operands);
+      attrs = std::move(kept_attrs);
     }
   };
   bool ParseRightHandSide(CompId computation, Pending* p);
@@ -197,9 +201,7 @@ class Parser {
   bool ParseLayoutAttributes(LayoutExtras* extras, bool* physical_shape);
   bool ParseTiles(LayoutExtras* extras);
   bool ParseSplits(LayoutExtras* extras);
-  bool LooksLikeShape() const {
-    return Is(Tok::kType) || Is(Tok::kLeftParen) || IsBufferMarker();
-  }
+  bool LooksLikeShape() const { return Is(Tok::kType) || Is(Tok::kLeftParen) || IsBufferMarker(); }
   bool IsBufferMarker() const {
     return Is(Tok::kIdentifier) && token_.text_end - token_.text_begin == 1 &&
            lexer_.text()[token_.text_begin] == 'b' && token_.end < lexer_.text().size() &&
@@ -220,7 +222,8 @@ class Parser {
   bool ParseDimLabels(std::string* out);
   bool ParseReplicaGroups(std::string* out);
   bool ParseIotaList(std::string* out, std::vector<int64_t>* groups);
-  bool ParseMesh(std::string* out, std::vector<std::pair<std::string, int64_t>>* axes, bool* maximal);
+  bool ParseMesh(std::string* out, std::vector<std::pair<std::string, int64_t>>* axes,
+                 bool* maximal);
   bool ParseAxisList(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out,
                      int64_t* product, Tok close, uint32_t* close_offset);
   bool ParseAxis(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out,
@@ -261,9 +264,9 @@ class Parser {
   std::unordered_map<std::string_view, CompId> computation_names_;
   std::unordered_map<uint32_t, uint32_t> computation_offsets_;  // CompId -> where it is named
   std::vector<ScopeTable> scopes_;
-  size_t depth_ = 0;             // of nested scopes
-  uint32_t attribute_offset_ = 0;  // of the attribute that is being read
-  int nesting_ = 0;              // types, literals, operands
+  size_t depth_ = 0;                        // of nested scopes
+  uint32_t attribute_offset_ = 0;           // of the attribute that is being read
+  int nesting_ = 0;                         // types, literals, operands
   std::vector<uint32_t> definition_order_;  // computations as they are completed
   struct Forward {
     uint32_t placeholder;  // number written in place of the computation
@@ -273,7 +276,7 @@ class Parser {
   };
   std::vector<Forward> forwards_;
   std::vector<std::unordered_map<std::string, uint32_t>> anonymous_names_;  // per scope
-  std::vector<std::unordered_set<int64_t>> parameter_numbers_;             // per scope
+  std::vector<std::unordered_set<int64_t>> parameter_numbers_;              // per scope
   bool single_instruction_ = false;
   bool any_root_ = false;
   std::vector<std::pair<InstId, int64_t>> stack_frame_users_;
@@ -288,7 +291,7 @@ class Parser {
   // Buffers reused from call to call.
   std::vector<int64_t> ints_;
   std::string scratch_;
-  std::deque<Pending> pending_pool_;       // one per depth of in-place computations
+  std::deque<Pending> pending_pool_;  // one per depth of in-place computations
   size_t pending_depth_ = 0;
   std::vector<std::string_view> seen_attributes_;  // of the instructions being read
   std::unordered_set<std::string_view> poisoned_;  // names whose definition has an error

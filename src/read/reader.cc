@@ -24,9 +24,11 @@ std::unexpected<Error> ParseError(read::Parser& parser, const ReadOptions& optio
 
 }  // namespace
 
-Result<Module> ReadText(std::string text, const ReadOptions& options, std::vector<Diagnostic>* warnings) {
+Result<Module> ReadText(std::string text, const ReadOptions& options,
+                        std::vector<Diagnostic>* warnings) {
   if (text.size() >= TextArena::kMaxBytes) {
-    return MakeError(ExitCode::kCannotParse, DiagId::kInputTooLarge, "the text is larger than 4 GiB");
+    return MakeError(ExitCode::kCannotParse, DiagId::kInputTooLarge,
+                     "the text is larger than 4 GiB");
   }
   read::Parser parser(std::move(text), options);
   bool ok = parser.ParseInput();

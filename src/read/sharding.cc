@@ -136,7 +136,8 @@ void TransposeTile(Tiling* t, std::span<const size_t> order) {
     if (fits) {
       // Number the pieces in the order of the reshape dimensions.
       std::vector<Piece> all;
-      for (const std::vector<Piece>& group : pieces) all.insert(all.end(), group.begin(), group.end());
+      for (const std::vector<Piece>& group : pieces)
+        all.insert(all.end(), group.begin(), group.end());
       std::sort(all.begin(), all.end(), [](const Piece& a, const Piece& b) {
         return a.dim != b.dim ? a.dim < b.dim : a.part < b.part;
       });
@@ -145,7 +146,8 @@ void TransposeTile(Tiling* t, std::span<const size_t> order) {
       for (size_t to : order) {
         for (const Piece& piece : pieces[to]) {
           for (size_t i = 0; i < all.size(); ++i) {
-            if (all[i].dim == piece.dim && all[i].part == piece.part) fresh.perm.push_back(static_cast<int64_t>(i));
+            if (all[i].dim == piece.dim && all[i].part == piece.part)
+              fresh.perm.push_back(static_cast<int64_t>(i));
           }
         }
       }
@@ -227,14 +229,16 @@ bool Parser::ParseReplicaGroups(std::string* out) {
     if (!Expect(Tok::kLeftBrace, "'{'")) return false;
     if (!ParseAxisList(axes, out, &product, Tok::kRightBrace, &close)) return false;
     *out += '}';
-    if (product <= 1) return Fail(DiagId::kBadSharding, close, "a group needs more than one device");
+    if (product <= 1)
+      return Fail(DiagId::kBadSharding, close, "a group needs more than one device");
     return true;
   }
   std::vector<int64_t> groups;
   uint32_t begin = token_.begin;
   if (!ParseIotaList(out, &groups)) return false;
   if (groups.size() != 2) {
-    return Fail(DiagId::kBadSharding, begin, "the iota form names two numbers: groups and devices per group");
+    return Fail(DiagId::kBadSharding, begin,
+                "the iota form names two numbers: groups and devices per group");
   }
   return true;
 }
@@ -273,12 +277,14 @@ bool Parser::ParseIotaTail(std::vector<int64_t>* dims, std::vector<int64_t>* per
     if (!ParseInteger(&v)) return false;
     if (v < 0 || v >= static_cast<int64_t>(dims->size()) || seen[v]) {
       // The entry is checked once it is read: the token behind it carries the position.
-      return Fail(DiagId::kBadSharding, options_.strict ? token_.begin : at, "the transpose is no permutation of the dimensions");
+      return Fail(DiagId::kBadSharding, options_.strict ? token_.begin : at,
+                  "the transpose is no permutation of the dimensions");
     }
     seen[v] = true;
     perm->push_back(v);
   }
-  if (perm->size() != dims->size()) return FailHere(DiagId::kBadSharding, "the transpose needs one entry per dimension");
+  if (perm->size() != dims->size())
+    return FailHere(DiagId::kBadSharding, "the transpose needs one entry per dimension");
   Next();
   return true;
 }
@@ -289,7 +295,8 @@ bool Parser::ParseIotaList(std::string* out, std::vector<int64_t>* groups) {
   Iota iota;
   if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
   if (Product(*groups) != Product(iota.dims) || Product(*groups) < 0) {
-    return Fail(DiagId::kBadSharding, begin, "the two sides of '<=' name different numbers of devices");
+    return Fail(DiagId::kBadSharding, begin,
+                "the two sides of '<=' name different numbers of devices");
   }
   iota.Canonicalise();
   *out = fmt::format("[{}]", fmt::join(*groups, ",")) + iota.Text();
@@ -298,7 +305,8 @@ bool Parser::ParseIotaList(std::string* out, std::vector<int64_t>* groups) {
 
 // ---- meshes ----
 
-bool Parser::ParseMesh(std::string* out, std::vector<std::pair<std::string, int64_t>>* axes, bool* maximal) {
+bool Parser::ParseMesh(std::string* out, std::vector<std::pair<std::string, int64_t>>* axes,
+                       bool* maximal) {
   *maximal = TokenText() == "maximal_mesh";
   Next();
   if (!Expect(Tok::kLeftSquare, "'['")) return false;
@@ -338,7 +346,8 @@ bool Parser::ParseMesh(std::string* out, std::vector<std::pair<std::string, int6
   if (Is(Tok::kLeftSquare)) {
     Iota iota;
     if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
-    if (Product(iota.dims) != total) return Fail(DiagId::kBadSharding, begin, "device_ids do not fill the mesh");
+    if (Product(iota.dims) != total)
+      return Fail(DiagId::kBadSharding, begin, "device_ids do not fill the mesh");
     bool plain = std::is_sorted(iota.perm.begin(), iota.perm.end());
     if (!plain) {
       std::string text = iota.Text();
@@ -362,24 +371,27 @@ bool Parser::ParseMesh(std::string* out, std::vector<std::pair<std::string, int6
   return Expect(Tok::kRightParen, "')'");
 }
 
-bool Parser::ParseAxis(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out, int64_t* size) {
+bool Parser::ParseAxis(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out,
+                       int64_t* size) {
   std::string name;
   uint32_t at = token_.begin;
   if (!ParseString(&name)) return false;
   size_t axis = 0;
   while (axis < axes.size() && axes[axis].first != name) ++axis;
-  if (axis == axes.size() && !name.empty() && std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
+  if (axis == axes.size() && !name.empty() &&
+      std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; }) &&
       name.size() < 9) {
     axis = std::stoul(name);
   }
-  if (axis >= axes.size()) return Fail(DiagId::kBadSharding, at, fmt::format("the mesh has no axis '{}'", name));
+  if (axis >= axes.size())
+    return Fail(DiagId::kBadSharding, at, fmt::format("the mesh has no axis '{}'", name));
   *size = axes[axis].second;
   *out += fmt::format("'{}'", axes[axis].first);
   if (!Eat(Tok::kColon)) return true;
   int64_t before;
   int64_t own;
-  if (!Expect(Tok::kLeftParen, "'('") || !ParseInteger(&before) || !Expect(Tok::kRightParen, "')'") ||
-      !ParseInteger(&own)) {
+  if (!Expect(Tok::kLeftParen, "'('") || !ParseInteger(&before) ||
+      !Expect(Tok::kRightParen, "')'") || !ParseInteger(&own)) {
     return false;
   }
   *out += fmt::format(":({}){}", before, own);
@@ -387,8 +399,8 @@ bool Parser::ParseAxis(const std::vector<std::pair<std::string, int64_t>>& axes,
   return true;
 }
 
-bool Parser::ParseAxisList(const std::vector<std::pair<std::string, int64_t>>& axes, std::string* out,
-                           int64_t* product, Tok close, uint32_t* close_offset) {
+bool Parser::ParseAxisList(const std::vector<std::pair<std::string, int64_t>>& axes,
+                           std::string* out, int64_t* product, Tok close, uint32_t* close_offset) {
   bool first = true;
   while (!Is(close)) {
     if (!first) {
@@ -398,7 +410,8 @@ bool Parser::ParseAxisList(const std::vector<std::pair<std::string, int64_t>>& a
     first = false;
     int64_t size = 1;
     if (!ParseAxis(axes, out, &size)) return false;
-    if (__builtin_mul_overflow(*product, size, product)) return FailHere(DiagId::kBadSharding, "too many devices");
+    if (__builtin_mul_overflow(*product, size, product))
+      return FailHere(DiagId::kBadSharding, "too many devices");
   }
   if (close_offset != nullptr) *close_offset = token_.end;
   Next();
@@ -464,14 +477,16 @@ bool Parser::ParseNamedSharding(std::string* out) {
     }
   }
   while (Eat(Tok::kComma)) {
-    if (!Is(Tok::kAttributeName)) return FailExpected("replicated=, unreduced=, manual= or metadata=");
+    if (!Is(Tok::kAttributeName))
+      return FailExpected("replicated=, unreduced=, manual= or metadata=");
     std::string_view word = WordText();
     if (word == "metadata") {
       if (!parse_metadata()) return false;
       continue;
     }
     size_t list = std::find(std::begin(kLists), std::end(kLists), word) - std::begin(kLists);
-    if (list == std::size(kLists)) return FailExpected("replicated=, unreduced=, manual= or metadata=");
+    if (list == std::size(kLists))
+      return FailExpected("replicated=, unreduced=, manual= or metadata=");
     Next();
     if (!Expect(Tok::kLeftBrace, "'{'")) return false;
     std::string text;
@@ -505,19 +520,20 @@ bool Parser::ParseTileSharding(std::string* out) {
     if (Is(Tok::kKeyword)) {
       Keyword keyword = token_.keyword;
       std::string_view word = TokenText();
-      bool* flag = keyword == Keyword::kReplicated            ? &replicated
-                   : keyword == Keyword::kMaximal             ? &maximal
-                   : keyword == Keyword::kManual              ? &manual
-                   : keyword == Keyword::kUnknown             ? &unknown
-                   : keyword == Keyword::kUnreduced           ? &unreduced
+      bool* flag = keyword == Keyword::kReplicated             ? &replicated
+                   : keyword == Keyword::kMaximal              ? &maximal
+                   : keyword == Keyword::kManual               ? &manual
+                   : keyword == Keyword::kUnknown              ? &unknown
+                   : keyword == Keyword::kUnreduced            ? &unreduced
                    : keyword == Keyword::kLastTileDimReplicate ? &t.replicate_last
-                                                              : nullptr;
+                                                               : nullptr;
       if (flag != nullptr) {
         *flag = true;
         Next();
         continue;
       }
-      if (keyword != Keyword::kShardAs && keyword != Keyword::kShardLike) return FailExpected("a sharding");
+      if (keyword != Keyword::kShardAs && keyword != Keyword::kShardLike)
+        return FailExpected("a sharding");
       Next();
       int64_t number;
       if (!ParseInteger(&number)) return false;
@@ -538,7 +554,8 @@ bool Parser::ParseTileSharding(std::string* out) {
         uint32_t at = token_.begin;
         if (!ParseIotaTail(&iota.dims, &iota.perm)) return false;
         if (Product(iota.dims) < 0 || Product(t.tile) < 0) {
-          return Fail(DiagId::kBadSharding, at, "the sharding names more devices than can be counted");
+          return Fail(DiagId::kBadSharding, at,
+                      "the sharding names more devices than can be counted");
         }
         t.iota = std::move(iota);
       } else {
@@ -556,7 +573,8 @@ bool Parser::ParseTileSharding(std::string* out) {
         first = false;
         size_t type = std::find(std::begin(kSubGroupNames), std::end(kSubGroupNames), TokenText()) -
                       std::begin(kSubGroupNames);
-        if (type == std::size(kSubGroupNames)) return FailExpected("maximal, manual, unreduced or replicated");
+        if (type == std::size(kSubGroupNames))
+          return FailExpected("maximal, manual, unreduced or replicated");
         t.sub_groups.push_back(static_cast<SubGroup>(type));
         Next();
       }
@@ -569,7 +587,9 @@ bool Parser::ParseTileSharding(std::string* out) {
       return FailExpected("a sharding");
     }
   }
-  auto fail = [&](std::string_view message) { return Fail(DiagId::kBadSharding, begin, std::string(message)); };
+  auto fail = [&](std::string_view message) {
+    return Fail(DiagId::kBadSharding, begin, std::string(message));
+  };
   std::string text;
   int kinds = replicated + maximal + manual + unknown + unreduced;
   if (kinds > 1) return fail("a sharding is of one kind");
@@ -593,13 +613,15 @@ bool Parser::ParseTileSharding(std::string* out) {
         return fail("the tile has another number of devices than are listed");
       }
       if (static_cast<int64_t>(t.devices.size()) < wanted) {
-        Warn(DiagId::kBadSharding, begin, "the tile has more devices than are listed; the rest counts as device 0");
+        Warn(DiagId::kBadSharding, begin,
+             "the tile has more devices than are listed; the rest counts as device 0");
         t.devices.resize(wanted);
       }
     } else if (Product(t.tile) > kMaxDevices) {
       return fail("the tile has too many devices");
     }
-    if (t.sub_groups.size() > t.tile.size()) return fail("there are more sub-groups than tile dimensions");
+    if (t.sub_groups.size() > t.tile.size())
+      return fail("there are more sub-groups than tile dimensions");
     text = CanonicalTileText(&t);
   }
   *out += text + shard_group + metadata;
@@ -672,7 +694,8 @@ std::string CanonicalTileText(Tiling* t) {
   t->tile = tile;
   t->tile.insert(t->tile.end(), sizes.begin(), sizes.end());
   if (merged.empty()) return tiled ? TileText(*t, "") : "replicated";
-  if (!tiled && merged.size() == 1 && merged[0] != kMaximal) return std::string(kSubGroupNames[merged[0]]);
+  if (!tiled && merged.size() == 1 && merged[0] != kMaximal)
+    return std::string(kSubGroupNames[merged[0]]);
   if (merged.size() == 1 && merged[0] == kReplicated) return ReplicatedLast(t);
   std::vector<std::string_view> names;
   for (SubGroup kind : merged) names.push_back(kSubGroupNames[kind]);
@@ -695,7 +718,8 @@ bool Parser::ParseSharding(std::string* out) {
   out->clear();
   if (!Is(Tok::kLeftBrace)) return FailExpected("'{'");
   Token ahead = lexer_.At(token_.end);
-  if (ahead.kind != Tok::kLeftBrace && ahead.kind != Tok::kRightBrace) return ParseSingleSharding(out);
+  if (ahead.kind != Tok::kLeftBrace && ahead.kind != Tok::kRightBrace)
+    return ParseSingleSharding(out);
   Next();
   *out = "{";
   int members = 0;
