@@ -2,6 +2,7 @@
 #define HLOKIT_LAYOUT_ASSIGNMENT_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -90,10 +91,8 @@ struct LayoutAssignmentReport {
   /// The demand that decided an operand constraint of the last round; kNoEvent when there is none.
   EventId FinalOperandDemand(InstId instruction, uint32_t operand) const;
 
-  // What the two functions above look at: by InstId where its points-to entries and operands begin.
-  std::vector<uint32_t> points_to_begin, points_to, operand_begin;
-  std::vector<FinalBuffer> buffers;
-  std::vector<EventId> operand_events;
+  /// What the two functions above look at; null without a trace.
+  std::shared_ptr<const LayoutTables> tables;
 };
 
 /// Gives every instruction its layouts and inserts copies where demands disagree, exactly as XLA's

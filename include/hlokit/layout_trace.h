@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hlokit/id.h"
@@ -79,7 +79,7 @@ inline constexpr EventId kNoEvent = 0xffffffffu;
 /// target_index of a computation's result.
 inline constexpr uint32_t kResultIndex = 0xffffffffu;
 
-/// One action of the pass. Ids only: 40 bytes, no strings.
+/// One action of the pass, unpacked. (A trace stores 16 bytes per event and unpacks on demand.)
 struct TraceEvent {
   EventId parent = kNoEvent;  ///< event that gave the propagated constraint its present contents
   uint32_t parent_leaf = 0;   ///< the leaf (pre-order) of the parent's shape that this came from
@@ -108,7 +108,6 @@ struct TraceEvent {
   LayoutId layout() const { return LayoutId(payload); }
   ShapeId shape() const { return ShapeId(payload); }
 };
-static_assert(sizeof(TraceEvent) <= 40);
 
 /// One hop of a cause chain: an event, and the leaf of its shape that the chain is about.
 struct CauseHop {
@@ -116,26 +115,37 @@ struct CauseHop {
   uint32_t leaf = 0;
 };
 
+/// Where the values of a module come from and which demands were the last ones; what a trace and a
+/// report look at to tell. Filled at the end of a run with a trace.
+struct LayoutTables {
+  struct Place {
+    InstId definer;
+    uint32_t index = 0;
+  };
+  // By InstId, for the instructions that were there before copies were inserted.
+  std::vector<uint32_t> points_to_begin, operand_begin;
+  std::vector<uint32_t> points_to;    // per place of an output: the number of the buffer behind it
+  std::vector<Place> buffers;         // by buffer number
+  std::vector<InstId> operand_users;  // by operand position
+  std::vector<EventId> buffer_events, operand_events;  // the event that gave the layout, last round
+};
+
 /// The record of one run of layout assignment. Give it to AssignLayouts in its options; without it
-/// nothing is recorded and nothing is paid.
+/// nothing is recorded and nothing is paid. Can be moved, not copied.
 class LayoutTrace {
  public:
-  std::span<const TraceEvent> events() const { return events_; }
-  const TraceEvent& operator[](EventId id) const { return events_[id]; }
-  uint32_t size() const { return static_cast<uint32_t>(events_.size()); }
-  size_t MemoryBytes() const { return events_.capacity() * sizeof(TraceEvent); }
-  void Clear() { events_.clear(); }
-  EventId Add(const TraceEvent& event) {
-    events_.push_back(event);
-    return static_cast<EventId>(events_.size() - 1);
-  }
+  LayoutTrace();
+  ~LayoutTrace();
+  LayoutTrace(LayoutTrace&&) noexcept;
+  LayoutTrace& operator=(LayoutTrace&&) noexcept;
+
+  uint32_t size() const { return size_; }
+  TraceEvent operator[](EventId id) const;
+  size_t MemoryBytes() const;
+  void Clear();
 
   /// The number of kComputationLeaf events behind a kComputationShape event.
-  uint32_t LeafCount(EventId shape_event) const { return events_[shape_event].parent_leaf; }
-  void SetLeafCount(EventId shape_event, uint32_t count) {
-    events_[shape_event].parent_leaf = count;
-  }
-
+  uint32_t LeafCount(EventId shape_event) const;
   /// A hop onto a whole computation shape becomes a hop onto its leaf; other hops stay.
   CauseHop Resolve(CauseHop hop) const;
   /// The hop that explains `hop`: why that leaf of that constraint has its layout. Event kNoEvent
@@ -145,9 +155,70 @@ class LayoutTrace {
   std::vector<CauseHop> CauseChain(CauseHop hop) const;
   /// The layout that a hop is about; invalid when it has none.
   LayoutId LayoutAt(const Module& module, CauseHop hop) const;
+  const LayoutTables* tables() const { return tables_.get(); }
+
+  // ---- recording: for the engine ----
+  /// An event as it is stored. `target` is a buffer number, an operand position, a CompId or a
+  /// round; `bits` are packed by PackBits.
+  struct Record {
+    uint32_t target, payload;
+    EventId parent;
+    uint32_t bits;
+  };
+  /// What does not fit into a record; few events have it.
+  struct Detail {
+    EventId event;
+    InstId at;
+    uint32_t parent_leaf, previous;
+  };
+  /// Which instruction the rule was applied at.
+  enum class At : uint8_t { kTarget, kParentsTarget, kDetail, kNone };
+  static constexpr uint32_t PackBits(TraceEventKind kind, TraceTarget target_kind,
+                                     TraceOutcome outcome, TraceRule rule, bool mandatory, bool dfs,
+                                     bool announced, bool is_shape, At at, int priority) {
+    // A pop needs the kind of its target, everything else its outcome: they share three bits.
+    uint32_t shared = kind == TraceEventKind::kPop ? static_cast<uint32_t>(target_kind)
+                                                   : static_cast<uint32_t>(outcome);
+    return static_cast<uint32_t>(kind) | shared << 3 | static_cast<uint32_t>(rule) << 6 |
+           uint32_t{mandatory} << 12 | uint32_t{dfs} << 13 | uint32_t{announced} << 14 |
+           uint32_t{is_shape} << 15 | static_cast<uint32_t>(at) << 16 |
+           static_cast<uint32_t>(priority) << 19;
+  }
+  /// Set in `bits` when there is a Detail.
+  static constexpr uint32_t kHasDetail = 1u << 18;
+  /// Priorities take 13 bits.
+  static constexpr int kMinPriority = -4096, kMaxPriority = 4095;
+
+  EventId Append(const Record& record) {
+    if (next_ == end_) NewBlock();
+    *next_++ = record;
+    return size_++;
+  }
+  void AddDetail(const Detail& detail) { details_.push_back(detail); }
+  /// What follows belongs to this round and computation.
+  void StartPart(int round, CompId computation) { parts_.push_back({size_, round, computation}); }
+  void SetTables(std::shared_ptr<const LayoutTables> tables) { tables_ = std::move(tables); }
 
  private:
-  std::vector<TraceEvent> events_;
+  static constexpr int kBlockBits = 17;  // records per block: 2 MiB, a huge page
+  static constexpr uint32_t kBlockMask = (1u << kBlockBits) - 1;
+  struct Part {
+    EventId first;
+    int round;
+    CompId computation;
+  };
+  void NewBlock();
+  const Record& record(EventId id) const { return blocks_[id >> kBlockBits][id & kBlockMask]; }
+  const Detail* FindDetail(EventId id) const;
+  InstId TargetInstruction(const Record& record) const;
+
+  std::vector<Record*> blocks_;
+  Record* next_ = nullptr;
+  Record* end_ = nullptr;
+  uint32_t size_ = 0;
+  std::vector<Detail> details_;  // ascending
+  std::vector<Part> parts_;      // ascending
+  std::shared_ptr<const LayoutTables> tables_;
 };
 
 /// One entry of the worklist, as section 15 writes it.

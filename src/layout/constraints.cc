@@ -88,10 +88,15 @@ bool Engine::SetBuffer(uint32_t number, LayoutId layout, Strength strength, Inst
     HLOKIT_LAYOUT_CHECK(CheckLayout(layout, buffer.shape, buffer.definer));
   }
   ++report_.requests;
-  if (c.layout == layout && !tracing() && strength.priority <= c.priority &&
+  if (c.layout == layout && strength.priority <= c.priority &&
       (!strength.mandatory || (c.flags & kMandatory) != 0) &&
       (!strength.dfs || (c.flags & kDfs) != 0)) {
-    return true;  // by far the most frequent case: nothing new
+    // By far the most frequent case: nothing new.
+    if (tracing()) {
+      RecordRequest(TraceEventKind::kSetBuffer, number, buffer.definer, layout.value, layout.value,
+                    false, strength, TraceOutcome::kSameOrder, false, why);
+    }
+    return true;
   }
   LayoutId previous = c.layout;
   TraceOutcome outcome = TraceOutcome::kNew;
@@ -106,9 +111,9 @@ bool Engine::SetBuffer(uint32_t number, LayoutId layout, Strength strength, Inst
   }
   bool announce = outcome == TraceOutcome::kNew || (TookEffect(outcome) && buffer.rank > 1);
   if (tracing()) {
-    RecordRequest(TraceEventKind::kSetBuffer, buffer.definer, buffer.index, layout.value,
-                  previous.value, false, strength, outcome, announce, why);
-    if (SetTheLayout(outcome)) buffer_events_[number] = trace_->size() - 1;
+    EventId event = RecordRequest(TraceEventKind::kSetBuffer, number, buffer.definer, layout.value,
+                                  previous.value, false, strength, outcome, announce, why);
+    if (SetTheLayout(outcome)) buffer_events_[number] = event;
   }
   if (!announce) return true;
   if (outcome == TraceOutcome::kRewritten && info(buffer.definer).Has(kWide)) {
@@ -146,15 +151,20 @@ ShapeId Engine::OperandConstraintShape(uint32_t position, InstId user) const {
   return shapes_.WithLayout(module_.shape(op), LayoutId(c.payload));
 }
 
-/// `strength` comes back as it was after demotion.
-TraceOutcome Engine::UpdateOperand(uint32_t position, InstId user, uint32_t payload, bool is_shape,
-                                   Strength* strength) {
-  OperandConstraint& c = operand_constraints_[position];
-  if ((c.operand_flags & kDemotable) != 0 && !strength->mandatory &&
-      (info(user).opcode == Opcode::kReshape || strength->priority > -2)) {
-    strength->dfs = false;
-    --strength->priority;
+/// Section 2.4 step 2. (Priorities stop falling where a trace could not hold them any more; no
+/// module in sight has a chain of thousands of demotions.)
+Strength Engine::Demoted(uint32_t position, InstId user, Strength strength) const {
+  if ((operand_constraints_[position].operand_flags & kDemotable) != 0 && !strength.mandatory &&
+      (info(user).opcode == Opcode::kReshape || strength.priority > -2)) {
+    strength.dfs = false;
+    strength.priority = std::max(strength.priority - 1, LayoutTrace::kMinPriority);
   }
+  return strength;
+}
+
+TraceOutcome Engine::UpdateOperand(uint32_t position, InstId user, uint32_t payload, bool is_shape,
+                                   Strength strength) {
+  OperandConstraint& c = operand_constraints_[position];
   TraceOutcome outcome = TraceOutcome::kNew;
   if ((c.flags & kExists) != 0) {
     if (c.payload == payload && is_shape == ((c.flags & kIsShape) != 0)) {
@@ -171,7 +181,7 @@ TraceOutcome Engine::UpdateOperand(uint32_t position, InstId user, uint32_t payl
     } else if (shapes_.SameOrder(LayoutId(c.payload), LayoutId(payload))) {
       return TraceOutcome::kSameOrder;
     }
-    if (!strength->mandatory) {
+    if (!strength.mandatory) {
       if (!info(user).Has(kForward) || info(user).Has(kConstrainedCollective)) {
         return TraceOutcome::kOperandNotNegotiable;
       }
@@ -183,13 +193,13 @@ TraceOutcome Engine::UpdateOperand(uint32_t position, InstId user, uint32_t payl
         return TraceOutcome::kOperandNotNegotiable;
       }
     }
-    if (c.priority > strength->priority) return TraceOutcome::kHigherPriority;
+    if (c.priority > strength.priority) return TraceOutcome::kHigherPriority;
     outcome = TraceOutcome::kRewritten;
   }
   c.payload = payload;
-  c.priority = static_cast<int16_t>(strength->priority);
-  c.flags = static_cast<uint8_t>(kExists | (strength->mandatory ? kMandatory : 0) |
-                                 (strength->dfs ? kDfs : 0) | (is_shape ? kIsShape : 0));
+  c.priority = static_cast<int16_t>(strength.priority);
+  c.flags = static_cast<uint8_t>(kExists | (strength.mandatory ? kMandatory : 0) |
+                                 (strength.dfs ? kDfs : 0) | (is_shape ? kIsShape : 0));
   return outcome;
 }
 
@@ -210,19 +220,25 @@ bool Engine::SetOperand(uint32_t position, InstId user, LayoutId layout, Strengt
   if (rank == 0) return true;
   ++report_.requests;
   const OperandConstraint& c = operand_constraints_[position];
-  if (!tracing() && c.payload == layout.value && (c.flags & (kExists | kIsShape)) == kExists) {
-    return true;  // by far the most frequent case: nothing new
+  if (c.payload == layout.value && (c.flags & (kExists | kIsShape)) == kExists) {
+    // By far the most frequent case: nothing new.
+    if (tracing()) {
+      RecordRequest(TraceEventKind::kSetOperand, position, user, layout.value, layout.value, false,
+                    Demoted(position, user, strength), TraceOutcome::kSameOrder, false, why);
+    }
+    return true;
   }
   uint32_t previous = kNone;
   if (tracing() && (operand_constraints_[position].flags & kExists) != 0) {
     previous = operand_constraints_[position].payload;
   }
-  TraceOutcome outcome = UpdateOperand(position, user, layout.value, false, &strength);
+  strength = Demoted(position, user, strength);
+  TraceOutcome outcome = UpdateOperand(position, user, layout.value, false, strength);
   bool took_effect = TookEffect(outcome);
   if (tracing()) {
-    RecordRequest(TraceEventKind::kSetOperand, user, position - info(user).first_operand,
-                  layout.value, previous, false, strength, outcome, took_effect, why);
-    if (took_effect) operand_events_[position] = trace_->size() - 1;
+    EventId event = RecordRequest(TraceEventKind::kSetOperand, position, user, layout.value,
+                                  previous, false, strength, outcome, took_effect, why);
+    if (took_effect) operand_events_[position] = event;
   }
   if (!took_effect) return true;
   if (info(user).Has(kWide)) NoteOperandOfWide(user, rank, layout);
@@ -260,12 +276,13 @@ bool Engine::SetOperandShape(InstId user, uint32_t operand, ShapeId shape, Stren
   if (tracing() && (operand_constraints_[position].flags & kExists) != 0) {
     previous = OperandConstraintShape(position, user).value;
   }
-  TraceOutcome outcome = UpdateOperand(position, user, shape.value, true, &strength);
+  strength = Demoted(position, user, strength);
+  TraceOutcome outcome = UpdateOperand(position, user, shape.value, true, strength);
   bool took_effect = TookEffect(outcome);
   if (tracing()) {
-    RecordRequest(TraceEventKind::kSetOperand, user, operand, shape.value, previous, true, strength,
-                  outcome, took_effect, why);
-    if (took_effect) operand_events_[position] = trace_->size() - 1;
+    EventId event = RecordRequest(TraceEventKind::kSetOperand, position, user, shape.value,
+                                  previous, true, strength, outcome, took_effect, why);
+    if (took_effect) operand_events_[position] = event;
   }
   if (!took_effect) return true;
   if (info(user).Has(kWide) && info(op).IsArray()) {

@@ -234,8 +234,9 @@ class Engine final : public LayoutServices {
   TraceOutcome UpdateBuffer(uint32_t buffer, LayoutId layout, Strength strength, InstId user);
   bool SetOperand(uint32_t position, InstId user, LayoutId layout, Strength strength, Why why);
   bool SetOperandShape(InstId user, uint32_t operand, ShapeId shape, Strength strength, Why why);
+  Strength Demoted(uint32_t position, InstId user, Strength strength) const;
   TraceOutcome UpdateOperand(uint32_t position, InstId user, uint32_t payload, bool is_shape,
-                             Strength* strength);
+                             Strength strength);
   bool SetInstruction(ShapeId shape, InstId inst, Strength strength, bool allow_alias, Why why);
   bool CheckLayout(LayoutId layout, ShapeId array, InstId where);
   /// True for a plain permutation of the rank; everything else needs CheckLayout.
@@ -302,16 +303,16 @@ class Engine final : public LayoutServices {
   bool Visit(std::span<const InstId> roots, CompId computation, bool control_first,
              std::vector<InstId>* out);
   // ---- trace_recording.cc ----
-  void RecordRequest(TraceEventKind kind, InstId target, uint32_t index, uint32_t payload,
-                     uint32_t previous, bool is_shape, Strength strength, TraceOutcome outcome,
-                     bool announced, Why why);
-  void RecordPop(TraceTarget kind, InstId target, uint32_t index, uint32_t payload, bool is_shape,
-                 uint8_t flags, int priority, EventId parent);
+  EventId RecordRequest(TraceEventKind kind, uint32_t number, InstId target, uint32_t payload,
+                        uint32_t previous, bool is_shape, Strength strength, TraceOutcome outcome,
+                        bool announced, Why why);
+  void RecordPop(TraceTarget kind, uint32_t number, uint32_t payload, bool is_shape, uint8_t flags,
+                 int priority, EventId parent);
   EventId RecordComputationShape(CompId computation, uint32_t parameter, ShapeId shape,
                                  TraceRule rule, InstId at, EventId parent,
                                  std::span<const EventId> leaf_parents);
   void RecordMarker(TraceEventKind kind, CompId computation);
-  void MoveDemandsToReport();
+  void HandOverTables();
   // ---- errors.cc ----
   bool Fail(DiagId id, std::string message, std::string help = "",
             ExitCode code = ExitCode::kUnsupported);

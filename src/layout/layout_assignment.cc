@@ -35,8 +35,8 @@ Result<LayoutAssignmentReport> Engine::Run() {
   // The constraints of the last round become layouts; where they disagree there will be copies.
   for (CompId computation : visiting_) ok = ok && AssignComputation(computation);
   ok = ok && WriteEntryLayoutBack();
+  if (tracing()) HandOverTables();
   if (!ok) return std::unexpected(std::move(*error_));
-  if (tracing()) MoveDemandsToReport();
   return std::move(report_);
 }
 

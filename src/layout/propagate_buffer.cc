@@ -9,8 +9,8 @@ bool Engine::PropagateBuffer(uint32_t number) {
   const Buffer buffer = buffers_[number];
   const BufferConstraint constraint = buffer_constraints_[number];
   if (tracing()) {
-    RecordPop(TraceTarget::kBuffer, buffer.definer, buffer.index, constraint.layout.value, false,
-              constraint.flags, constraint.priority, buffer_events_[number]);
+    RecordPop(TraceTarget::kBuffer, number, constraint.layout.value, false, constraint.flags,
+              constraint.priority, buffer_events_[number]);
     cause_ = buffer_events_[number];
   }
   if (options_.rules != nullptr && rules_.HasOwnPropagation()) {

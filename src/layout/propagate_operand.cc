@@ -14,7 +14,7 @@ bool Engine::PropagateOperand(uint32_t position) {
   bool is_shape = (constraint.flags & kIsShape) != 0;
   int priority = constraint.priority;
   if (tracing()) {
-    RecordPop(TraceTarget::kOperand, user, operand, constraint.payload, is_shape, constraint.flags,
+    RecordPop(TraceTarget::kOperand, position, constraint.payload, is_shape, constraint.flags,
               priority, operand_events_[position]);
     cause_ = operand_events_[position];
   }

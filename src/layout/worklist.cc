@@ -78,9 +78,8 @@ bool Engine::Propagate() {
 bool Engine::PropagateResult(CompId computation) {
   const ComputationState& state = computations_[computation.value];
   if (tracing()) {
-    RecordPop(TraceTarget::kComputation, InstId(computation.value), kResultIndex,
-              state.layout.result.value, true, kMandatory | kDfs, state.priority,
-              state.result_event);
+    RecordPop(TraceTarget::kComputation, computation.value, state.layout.result.value, true,
+              kMandatory | kDfs, state.priority, state.result_event);
     cause_ = state.result_event;
   }
   if (options_.rules != nullptr && rules_.HasOwnPropagation()) {
