@@ -57,9 +57,13 @@ Result<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   std::string contents;
   size_t used = 0;
   // One byte more than the size, so that the end of a regular file is seen without growing.
-  contents.resize(S_ISREG(info.st_mode) ? std::min<size_t>(info.st_size, max_bytes) + 1 : 1 << 16);
+  // Grows without writing zeros that the file overwrites at once.
+  auto grow = [&contents](size_t size) {
+    contents.resize_and_overwrite(size, [size](char*, size_t) { return size; });
+  };
+  grow(S_ISREG(info.st_mode) ? std::min<size_t>(info.st_size, max_bytes) + 1 : 1 << 16);
   while (true) {
-    if (used == contents.size()) contents.resize(contents.size() * 2);
+    if (used == contents.size()) grow(contents.size() * 2);
     ssize_t got = read(file.fd, contents.data() + used, contents.size() - used);
     if (got < 0) {
       if (errno == EINTR) continue;
@@ -100,7 +104,8 @@ Status WriteFile(const std::string& path, std::string_view contents) {
   if (error == 0 && fsync(file.fd) != 0) error = errno;
   mode_t mask = umask(0);
   umask(mask);
-  if (error == 0 && fchmod(file.fd, info.st_mode != 0 ? (info.st_mode & 07777) : (0666 & ~mask)) != 0) {
+  if (error == 0 &&
+      fchmod(file.fd, info.st_mode != 0 ? (info.st_mode & 07777) : (0666 & ~mask)) != 0) {
     error = errno;
   }
   if (error == 0 && rename(temporary.c_str(), path.c_str()) != 0) error = errno;

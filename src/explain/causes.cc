@@ -82,9 +82,10 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
       auto [entry, fresh] = known.try_emplace(key, static_cast<uint32_t>(out.causes.size()));
       if (fresh) {
         Cause& cause = out.causes.emplace_back();
-        // The demand that is a wish of the user's file is the cheaper one to change.
+        // The entry layouts are the user's own to change; what an instruction declares comes second.
         std::optional<WayOut> way = WayOutAt(module, losing, array.to);
-        if (!way) way = WayOutAt(module, winning, array.from);
+        std::optional<WayOut> other = WayOutAt(module, winning, array.from);
+        if (!way || (way->flags.empty() && other && !other->flags.empty())) way = other;
         if (way) {
           cause.way_out = way->text;
           cause.flags = way->flags;

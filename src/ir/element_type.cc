@@ -33,6 +33,25 @@ constexpr std::array<uint8_t, kBuckets> kTable = MakeTable();
 
 ElementType ElementTypeFromText(std::string_view word) {
   if (word.size() < 2 || word.size() > 13) return ElementType::kInvalid;
+  // Nearly every word that comes here is a name: the second character gives it away.
+  switch (word[0]) {
+    case 's':
+    case 'u':
+    case 'f':
+    case 'c':
+      if (word[1] < '0' || word[1] > '9') return ElementType::kInvalid;
+      break;
+    case 'b':
+      if (word[1] != 'f') return ElementType::kInvalid;
+      break;
+    case 'p':
+    case 't':
+    case 'o':
+      if (word.size() < 4 || word.size() > 6) return ElementType::kInvalid;
+      break;
+    default:
+      return ElementType::kInvalid;
+  }
   for (uint32_t at = Hash(word); kTable[at] != 0; at = (at + 1) % kBuckets) {
     if (kElementTypes[kTable[at]].text == word) return static_cast<ElementType>(kTable[at]);
   }

@@ -390,7 +390,6 @@ void Lexer::LexNumber(uint32_t at, Token* token) const {
       uint64_t value = 0;
       error = std::from_chars(data + at, data + p, value).ec;
       token->integer = static_cast<int64_t>(value);
-      // `decimal` tells values above 2^63-1 from negative ones.
       token->has_escapes = value > static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
     }
     if (error != std::errc()) token->kind = Tok::kError;

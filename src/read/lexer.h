@@ -72,13 +72,16 @@ struct Token {
   Tok kind = Tok::kEnd;
   Keyword keyword = Keyword::kNone;
   ElementType type = ElementType::kInvalid;
+  /// Strings: there are escapes. Integers: the value is above 2^63-1. nan: a payload is written.
+  bool has_escapes = false;
   uint32_t begin = 0;       // first byte in the text
   uint32_t end = 0;         // one past the last byte, a dropped ':' or '=' included
   uint32_t text_begin = 0;  // the word or name without % : =; a string without its quotes
   uint32_t text_end = 0;
-  int64_t integer = 0;
-  double decimal = 0;
-  bool has_escapes = false;  // strings
+  union {
+    int64_t integer = 0;  // integers
+    double decimal;       // decimals, nan
+  };
 };
 
 /// Cuts HLO text into tokens (hlo-text.md section 2). The text must be followed by a NUL byte.

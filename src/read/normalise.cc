@@ -156,6 +156,7 @@ bool Parser::WrapAsync(CompId computation, Pending* p) {
   if (p->async_form == 1) {
     // X-start(…): a computation with one X in it.
     wrapped = module_.AddComputation(Keep("async_wrapped"));
+    computation_offsets_.resize(module_.computation_count());
     computation_offsets_[wrapped.value] = p->name_offset;
     std::vector<InstId> parameters;
     for (InstId operand : p->operands) {

@@ -78,6 +78,7 @@ bool Parser::ParseInstructionList(CompId* computation, StrRef name, uint32_t nam
   if (!Expect(Tok::kLeftBrace, "'{'")) return false;
   CompId id = module_.AddComputation(name);
   *computation = id;
+  computation_offsets_.resize(module_.computation_count());
   computation_offsets_[id.value] = name_offset;
   ++depth_;
   if (scopes_.size() <= depth_) {
@@ -86,8 +87,8 @@ bool Parser::ParseInstructionList(CompId* computation, StrRef name, uint32_t nam
     parameter_numbers_.emplace_back();
   }
   scopes_[depth_].Clear();
-  anonymous_names_[depth_].clear();
-  parameter_numbers_[depth_].clear();
+  if (!anonymous_names_[depth_].empty()) anonymous_names_[depth_].clear();
+  parameter_numbers_[depth_].Clear();
   bool ok = true;
   InstId root;
   bool any = false;
@@ -130,12 +131,11 @@ bool Parser::ParseInstructionList(CompId* computation, StrRef name, uint32_t nam
 
 bool Parser::FinishComputation(CompId computation, uint32_t offset) {
   ComputationData& data = module_.computation(computation);
-  std::vector<InstId> parameters;
+  size_t count = 0;
+  for (InstId id : data.instructions) count += module_.opcode(id) == Opcode::kParameter;
+  std::vector<InstId> by_number(count);
   for (InstId id : data.instructions) {
-    if (module_.opcode(id) == Opcode::kParameter) parameters.push_back(id);
-  }
-  std::vector<InstId> by_number(parameters.size());
-  for (InstId id : parameters) {
+    if (module_.opcode(id) != Opcode::kParameter) continue;
     int64_t number = module_.parameter_number(id);
     uint32_t at =
         std::min<uint32_t>(module_.source_offset(id), static_cast<uint32_t>(lexer_.text().size()));

@@ -119,7 +119,7 @@ bool Parser::ParseArguments(CompId computation, Pending* p) {
     if (!ParseInteger(&number, "the parameter number")) return false;
     if (number < 0)
       return FailHere(DiagId::kBadParameterNumber, "a parameter number cannot be negative");
-    if (!parameter_numbers_[depth_].insert(number).second) {
+    if (!parameter_numbers_[depth_].Insert(static_cast<uint64_t>(number))) {
       return FailHere(DiagId::kBadParameterNumber,
                       fmt::format("parameter number {} is used twice", number));
     }

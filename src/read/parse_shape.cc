@@ -170,10 +170,9 @@ bool Parser::ParseLayoutBody(size_t rank, LayoutId* layout) {
   LayoutExtras extras;
   bool physical_shape = false;
   if (Eat(Tok::kColon) && !ParseLayoutAttributes(&extras, &physical_shape)) return false;
-  uint32_t end = token_.end;
   if (!Expect(Tok::kRightBrace, "'}'")) return false;
   if (physical_shape)
-    return Fail(DiagId::kBadLayout, end, "a physical shape cannot stand inside a shape");
+    return FailHere(DiagId::kBadLayout, "a physical shape cannot stand inside a shape");
   if (minor_to_major.size() != rank) {
     return FailHere(DiagId::kBadLayout,
                     fmt::format("the layout has {} entries, but the type has {} dimensions",

@@ -40,6 +40,29 @@ class ScopeTable {
 
 uint64_t HashBytes(std::string_view bytes);
 
+/// A set of small numbers that is emptied in constant time.
+class NumberSet {
+ public:
+  void Clear() {
+    ++generation_;
+    large_.clear();
+  }
+  /// False when the number is in the set already.
+  bool Insert(uint64_t number) {
+    constexpr uint64_t kSmall = 1 << 16;
+    if (number >= kSmall) return large_.insert(number).second;
+    if (number >= stamps_.size()) stamps_.resize(std::max<size_t>(number + 1, 2 * stamps_.size()));
+    if (stamps_[number] == generation_) return false;
+    stamps_[number] = generation_;
+    return true;
+  }
+
+ private:
+  uint32_t generation_ = 1;
+  std::vector<uint32_t> stamps_;
+  std::unordered_set<uint64_t> large_;
+};
+
 /// Canonical text of attributes that are only echoed; implemented in attribute_text.cc and
 /// sharding.cc on top of the parser's tokens.
 class Parser {
@@ -262,7 +285,7 @@ class Parser {
   std::unordered_set<std::string> warned_;  // each unknown word is reported once
 
   std::unordered_map<std::string_view, CompId> computation_names_;
-  std::unordered_map<uint32_t, uint32_t> computation_offsets_;  // CompId -> where it is named
+  std::vector<uint32_t> computation_offsets_;  // by CompId: where it is named
   std::vector<ScopeTable> scopes_;
   size_t depth_ = 0;                        // of nested scopes
   uint32_t attribute_offset_ = 0;           // of the attribute that is being read
@@ -276,7 +299,7 @@ class Parser {
   };
   std::vector<Forward> forwards_;
   std::vector<std::unordered_map<std::string, uint32_t>> anonymous_names_;  // per scope
-  std::vector<std::unordered_set<int64_t>> parameter_numbers_;              // per scope
+  std::vector<NumberSet> parameter_numbers_;
   bool single_instruction_ = false;
   bool any_root_ = false;
   std::vector<std::pair<InstId, int64_t>> stack_frame_users_;
