@@ -79,7 +79,7 @@ class Uniquer {
     if (key == 0) key = 1;
     if (2 * ++used_count_ > used_.size()) GrowUsed();
     uint64_t mask = used_.size() - 1;
-    uint64_t at = key * 0x9e3779b97f4a7c15ull >> 20 & mask;
+    uint64_t at = Spread(key) & mask;
     while (used_[at] != 0) {
       if (used_[at] == key) {
         --used_count_;
@@ -91,13 +91,19 @@ class Uniquer {
     return true;
   }
 
+  /// Roots sit in the high bits of a key, numbers in the low ones: both must reach the slot.
+  static uint64_t Spread(uint64_t key) {
+    key *= 0x9e3779b97f4a7c15ull;
+    return key ^ key >> 32;
+  }
+
   void GrowUsed() {
     std::vector<uint64_t> old(used_.size() * 2);
     old.swap(used_);
     uint64_t mask = used_.size() - 1;
     for (uint64_t key : old) {
       if (key == 0) continue;
-      uint64_t at = key * 0x9e3779b97f4a7c15ull >> 20 & mask;
+      uint64_t at = Spread(key) & mask;
       while (used_[at] != 0) at = (at + 1) & mask;
       used_[at] = key;
     }
