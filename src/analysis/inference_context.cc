@@ -144,7 +144,7 @@ Result<std::vector<ElementType>> CheckReducer(const Context& c, const Callee& ca
     ElementType type = c.shapes.type(result);
     ShapeId accumulator = callee.parameters[i];
     ShapeId value = callee.parameters[n + i];
-    if (!c.IsScalar(accumulator) || !SameTypeButPrecision(c.shapes.type(accumulator), type)) {
+    if (!c.IsScalar(accumulator, type)) {
       return Fail("parameter {} of {} is {}, but the result is {}", i, name, c.Text(accumulator),
                   c.Text(result));
     }

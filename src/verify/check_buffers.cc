@@ -62,7 +62,8 @@ void Checker::CheckBufferCall(InstId id) {
   auto is_plain = [&](ShapeId s) { return s.valid() && IsArray(s) && !shapes_[s].is_buffer; };
   auto same_array = [&](ShapeId a, ShapeId b) {
     return shapes_.type(a) == shapes_.type(b) &&
-           std::ranges::equal(shapes_.sizes(a), shapes_.sizes(b));
+           std::ranges::equal(shapes_.sizes(a), shapes_.sizes(b)) &&
+           (!options_.layout_sensitive || shapes_.layout(a) == shapes_.layout(b));
   };
   if (target == "CreateBuffer") {
     if (operands != 0 || !is_buffer(shape)) {

@@ -36,7 +36,7 @@ void Checker::CheckCall(InstId id) {
     case Opcode::kWhile:
       for (size_t i = 0; i < 2 && i < callees.size(); ++i) {
         if (options_.layout_sensitive) {
-          CheckBoundary(id, callees[i], operands, i == 0 ? result : ShapeId());
+          CheckBoundary(id, callees[i], operands, ShapeId());
         }
         const ComputationData& data = module_.computation(callees[i]);
         if (!data.parameters.empty()) same.push_back(data.parameters[0]);
@@ -47,7 +47,9 @@ void Checker::CheckCall(InstId id) {
     case Opcode::kConditional:
       for (size_t i = 0; i < callees.size() && i + 1 < operands.size(); ++i) {
         if (options_.layout_sensitive) {
-          CheckBoundary(id, callees[i], std::span(operands).subspan(i + 1, 1), result);
+          // The first branch is what shape inference looks at.
+          CheckBoundary(id, callees[i], std::span(operands).subspan(i + 1, 1),
+                        i == 0 ? ShapeId() : result);
         }
         same.push_back(module_.computation(callees[i]).root);
       }
@@ -55,7 +57,7 @@ void Checker::CheckCall(InstId id) {
       return;
     default:
       if (options_.layout_sensitive && !callees.empty())
-        CheckBoundary(id, callees[0], operands, result);
+        CheckBoundary(id, callees[0], operands, ShapeId());
       if (module_.opcode(id) == Opcode::kCall &&
           module_.HasAttr(id, AttrKind::kOutputToOperandAliasing)) {
         Report(id, DiagId::kOperandAliasing, "a call cannot alias its operands");

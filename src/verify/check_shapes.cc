@@ -12,13 +12,10 @@ using inference::CompatibleButPrecision;
 namespace {
 
 /// How the shape of an instruction is compared with the inferred one.
-enum class Comparison : uint8_t { kEqual, kSameOrder, kUpdate, kCopy, kTypesOnly, kCompatible };
+enum class Comparison : uint8_t { kEqual, kSameOrder, kUpdate, kCopy, kTypes, kCompatible };
 
 Comparison ComparisonOf(Opcode opcode) {
   switch (opcode) {
-    case Opcode::kAsyncDone:
-    case Opcode::kAsyncStart:
-    case Opcode::kAsyncUpdate:
     case Opcode::kBitcast:
     case Opcode::kCall:
     case Opcode::kConditional:
@@ -44,7 +41,11 @@ Comparison ComparisonOf(Opcode opcode) {
     case Opcode::kCopy:
       return Comparison::kCopy;
     case Opcode::kConstant:
-      return Comparison::kTypesOnly;  // a literal of ours has no layout
+      return Comparison::kTypes;  // a literal of ours has no layout
+    case Opcode::kAsyncDone:
+    case Opcode::kAsyncStart:
+    case Opcode::kAsyncUpdate:
+      return Comparison::kTypes;
     default:
       return Comparison::kCompatible;
   }
@@ -161,17 +162,17 @@ bool Checker::ShapeMatches(InstId id, ShapeId expected) const {
     case Comparison::kEqual:
       return Same(shape, expected);
     case Comparison::kSameOrder:
-      return sensitive ? shapes_.SameShapeAndOrder(shape, expected, /*strict=*/true)
+      return sensitive ? shapes_.SameShapeAndOrder(shape, expected, /*strict=*/false)
                        : shapes_.Compatible(shape, expected);
     case Comparison::kUpdate:
       if (!sensitive) return shapes_.Compatible(shape, expected);
       if (callers_[module_.computation_of(id).value].fusion.valid()) {
-        return shapes_.SameShapeAndOrder(shape, expected, /*strict=*/true);
+        return shapes_.SameShapeAndOrder(shape, expected, /*strict=*/false);
       }
-      return false;
+      return Same(shape, expected);
     case Comparison::kCopy:
       return CopyMatches(id, expected);
-    case Comparison::kTypesOnly:
+    case Comparison::kTypes:
       return shapes_.Compatible(shape, expected);
     case Comparison::kCompatible:
       break;

@@ -52,10 +52,8 @@ class Checker {
   std::string_view Name(InstId id) const { return module_.name(id); }
   std::string_view Name(CompId id) const { return module_.name(id); }
   bool IsArray(ShapeId id) const { return shapes_.IsArray(id); }
-  /// Equal in layout-sensitive mode, else compatible.
-  bool Same(ShapeId a, ShapeId b) const {
-    return options_.layout_sensitive ? a == b : shapes_.Compatible(a, b);
-  }
+  /// Compatible; in layout-sensitive mode with equal layouts too. Dynamic flags are not compared.
+  bool Same(ShapeId a, ShapeId b) const;
   bool SameIgnoringMemorySpace(ShapeId a, ShapeId b) const;
   /// Calls `check` for every live instruction.
   template <typename Function>

@@ -80,6 +80,19 @@ ShapeId Checker::ShapeAt(ShapeId shape, std::span<const int64_t> index) const {
   return shape;
 }
 
+bool Checker::Same(ShapeId a, ShapeId b) const {
+  if (a == b) return true;
+  if (!shapes_.Compatible(a, b)) return false;
+  if (!options_.layout_sensitive) return true;
+  if (!shapes_[a].has_dynamic && !shapes_[b].has_dynamic) return false;
+  std::vector<ShapeId> left = shapes_.Subshapes(a);
+  std::vector<ShapeId> right = shapes_.Subshapes(b);
+  for (size_t i = 0; i < left.size(); ++i) {
+    if (shapes_.layout(left[i]) != shapes_.layout(right[i])) return false;
+  }
+  return true;
+}
+
 bool Checker::SameIgnoringMemorySpace(ShapeId a, ShapeId b) const {
   return shapes_.WithoutMemorySpaces(a) == shapes_.WithoutMemorySpaces(b);
 }
