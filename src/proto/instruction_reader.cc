@@ -116,12 +116,8 @@ bool ModuleReader::ReadName(std::string_view name, const char* at, StrRef* out) 
     *out = module_.text().Append(SanitisedName(name));
     lossy_ = true;
   }
-  std::string_view kept = module_.str(*out);
-  if (instruction_names_.Find(kept) != nullptr) {
-    return Fail(DiagId::kProtoDuplicateName, at,
-                fmt::format("two instructions have the name '{}'", kept));
-  }
-  instruction_names_.Insert(kept, 0);
+  name_hash_ = HashOf(module_.str(*out));
+  instruction_names_.Prefetch(name_hash_);
   return true;
 }
 
@@ -219,6 +215,12 @@ bool ModuleReader::ReadInstruction(std::string_view bytes, CompId computation) {
       shape = shapes.WithLeafLayouts(shapes[shape].static_bare, layouts);
       lossy_ = true;
     }
+  }
+  auto name_of = [&](uint32_t number) { return module_.name(InstId(number)); };
+  if (!instruction_names_.Insert(module_.str(name), name_hash_, module_.instruction_count(),
+                                 name_of)) {
+    return Fail(DiagId::kProtoDuplicateName, bytes.data(),
+                fmt::format("two instructions have the name '{}'", module_.str(name)));
   }
   InstId id = module_.AddInstruction(computation, opcode, shape, operands_, name);
   module_.SetAttributes(id, attrs_);

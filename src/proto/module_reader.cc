@@ -144,6 +144,7 @@ bool ModuleReader::ReadModule(std::string_view bytes) {
     return Fail(DiagId::kProtoMissingField, bytes.data(), "the module has no host_program_shape");
   }
   module_.Reserve(bytes.size() / 160);
+  instruction_names_.Reserve(bytes.size() / 160);
   parts_.resize(computations_.size());
   for (size_t i = 0; i < computations_.size(); ++i) {
     if (!ReadComputation(i)) return false;

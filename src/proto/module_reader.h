@@ -15,6 +15,7 @@
 #include "field_set.h"
 #include "hlokit/proto.h"
 #include "literal_wire.h"
+#include "names.h"
 #include "recovery_table.h"
 #include "schema.h"
 #include "shape_wire.h"
@@ -144,7 +145,7 @@ class ModuleReader {
   std::vector<ComputationParts> parts_;
   std::unordered_map<int64_t, CompId> computation_by_id_;
   std::vector<uint8_t> is_fusion_body_;
-  BytesMemo<char> instruction_names_;
+  NameSet instruction_names_;
   BytesMemo<char> computation_names_;
   bool ids_are_dense_ = true;
   bool locals_are_dense_ = true;
@@ -160,6 +161,7 @@ class ModuleReader {
   // The instruction being read.
   FieldSet fields_;
   std::string_view instruction_name_;
+  uint64_t name_hash_ = 0;
   std::string_view instruction_bytes_;
   bool lossy_ = false;
   std::vector<Attr> attrs_;
