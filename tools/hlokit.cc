@@ -5,6 +5,9 @@
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
 #include "src/cli/common.h"
+#include "src/input/commands.h"
+#include "src/neuron/commands.h"
+#include "src/tensor/commands.h"
 #include "src/verify/command.h"
 
 int main(int argc, char** argv) {
@@ -31,6 +34,11 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterStats(app, exit_code);
   hlokit::cli::RegisterAssign(app, exit_code);
   hlokit::cli::RegisterVerify(app, exit_code);
+  hlokit::cli::RegisterConvert(app, exit_code);
+  hlokit::cli::RegisterLs(app, exit_code);
+  hlokit::RegisterPermute(app, exit_code);
+  hlokit::RegisterStaticIoTranspose(app, exit_code);
+  hlokit::RegisterIoTransposes(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

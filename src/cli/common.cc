@@ -7,12 +7,17 @@
 
 #include "fmt/format.h"
 #include "hlokit/file.h"
+#include "hlokit/input.h"
 #include "nlohmann/json.hpp"
 
 namespace hlokit::cli {
 
 void InputOptions::Register(CLI::App& app) {
-  app.add_option("FILE", path, "HLO module; - reads standard input")->required();
+  app.add_option("FILE", path,
+                 "HLO text, proto, pbtxt (also .gz), a log, or a dump folder (DIR:module:stage); - reads standard input")
+      ->required();
+  app.add_option("--input-format", format, "auto, text, proto, pbtxt or log; auto looks at the contents")
+      ->check(CLI::IsMember({"auto", "text", "proto", "pbtxt", "log"}));
   app.add_flag("--strict", strict, "unknown opcodes and attributes are errors");
   app.add_flag("--no-fill{false},--fill{true}", fill_missing_layouts,
                "leave shapes without a written layout unset (default: they get {n-1,...,0})");
@@ -25,15 +30,16 @@ void RegisterFormat(CLI::App& app, Format* format) {
 }
 
 Result<Module> Load(const InputOptions& options, bool quiet) {
-  ASSIGN_OR_RETURN(std::string text, ReadFile(options.path));
   std::vector<Diagnostic> warnings;
-  Result<Module> module = ReadText(
-      std::move(text),
-      {.strict = options.strict, .fill_missing_layouts = options.fill_missing_layouts}, &warnings);
+  LoadOptions load{.format = InputFormatFromName(options.format).value_or(InputFormat::kAuto),
+                   .strict = options.strict,
+                   .fill_missing_layouts = options.fill_missing_layouts};
+  Result<LoadedModule> loaded = LoadModule(options.path, load, &warnings);
   for (const Diagnostic& warning : quiet ? std::vector<Diagnostic>() : warnings) {
     std::fputs(FormatDiagnostic(warning, options.path).c_str(), stderr);
   }
-  return module;
+  if (!loaded) return std::unexpected(std::move(loaded).error());
+  return std::move(loaded->module);
 }
 
 int Report(const Error& error, const std::string& file) {

@@ -16,6 +16,7 @@ namespace hlokit::cli {
 /// Options of every command that reads a module.
 struct InputOptions {
   std::string path;
+  std::string format = "auto";
   bool strict = false;
   bool fill_missing_layouts = true;
 
