@@ -290,7 +290,9 @@ def check_files(checker, good):
     link = os.path.join(folder, "loop")
     os.symlink(link, link)
     checker.check("symbolic link to itself", ["fmt", link], IO)
-    checker.check("directory", ["fmt", folder], (PARSE, IO))
+    empty = os.path.join(folder, "empty")
+    os.mkdir(empty)
+    checker.check("empty directory", ["fmt", empty], (USAGE, PARSE, IO))
     secret = os.path.join(folder, "secret.hlo")
     with open(secret, "w", encoding="utf-8") as file:
         file.write(GOOD)
