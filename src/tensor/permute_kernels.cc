@@ -107,23 +107,30 @@ struct Reader {
 
   static constexpr int64_t kRows = 16;
   static constexpr int64_t kBytes = 256;
+  static constexpr int64_t kTouchingBytes = 2048;
 
   Reader(const Tile* next, uint8_t* to) : tile(next), stage(to) {
     if (tile == nullptr || tile->kind == TileKind::kRuns) return;
     pitch = InPitch(*tile);
     row = tile->na * tile->element_bytes;
+    if (tile->src_touches) {  // one long row
+      pieces = (tile->nb * row + kTouchingBytes - 1) / kTouchingBytes;
+      return;
+    }
     columns = (row + kBytes - 1) / kBytes;
     pieces = (tile->nb + kRows - 1) / kRows * columns;
   }
 
   void ReadPiece(int64_t piece) const {
-    const int64_t b_begin = piece / columns * kRows;
-    const int64_t b_end = b_begin + kRows < tile->nb ? b_begin + kRows : tile->nb;
-    if (tile->src_touches && columns == 1) {
-      CopyAny(tile->src + tile->src_offsets[b_begin], stage + b_begin * row,
-              (b_end - b_begin) * row);
+    if (tile->src_touches) {
+      const int64_t begin = piece * kTouchingBytes;
+      const int64_t left = tile->nb * row - begin;
+      CopyAny(tile->src + tile->src_offsets[0] + begin, stage + begin,
+              left < kTouchingBytes ? left : kTouchingBytes);
       return;
     }
+    const int64_t b_begin = piece / columns * kRows;
+    const int64_t b_end = b_begin + kRows < tile->nb ? b_begin + kRows : tile->nb;
     const int64_t from = piece % columns * kBytes;
     const int64_t n = from + kBytes < row ? kBytes : row - from;
     // Lines of the piece after this one start to travel now: a new group of rows is a new set of
@@ -207,7 +214,9 @@ void Move(const Tile& tile, const uint8_t* stage_in, uint8_t* /*stage_out*/, Rea
   const int64_t size = sizeof(T);
   const int64_t in_pitch = InPitch(tile);
   for (int64_t a = 0; a < tile.na; ++a) {
-    uint8_t* out = tile.dst + tile.dst_offsets[a];
+    const bool touches = tile.kind == TileKind::kInterleave;
+    uint8_t* out =
+        tile.dst + (touches ? tile.dst_offsets[0] + a * tile.nb * size : tile.dst_offsets[a]);
     for (int64_t b = 0; b < tile.nb; ++b)
       memcpy(out + b * size, stage_in + b * in_pitch + a * size, sizeof(T));
     reader.Upto(a + 1, tile.na);

@@ -32,8 +32,8 @@ struct Tile {
   TileKind kind = TileKind::kRuns;
   const uint8_t* src = nullptr;
   uint8_t* dst = nullptr;
-  int64_t* src_offsets = nullptr;  ///< nb byte offsets: where row b starts in the source
-  int64_t* dst_offsets = nullptr;  ///< na byte offsets: where row a starts in the output
+  int64_t* src_offsets = nullptr;  ///< nb offsets: where row b starts; one if src_touches
+  int64_t* dst_offsets = nullptr;  ///< na offsets: where row a starts; one for kInterleave
   int64_t na = 0;
   int64_t nb = 0;
   int64_t element_bytes = 0;

@@ -173,7 +173,10 @@ void ChooseRunsTile(TilePlan& plan) {
   const int64_t es = plan.element_bytes;
   const int64_t per_page = std::max<int64_t>(1, kMacroBytes / es);
   plan.tile_a = std::min({plan.a.total, per_page, internal::kMaxTileRows});
-  plan.tile_b = std::min({plan.b.total, per_page, internal::kMaxTileRows});
+  // No more rows at a time than the prefetchers follow.
+  constexpr int64_t kRowsAtOnce = 16;
+  const int64_t short_runs = std::max(kRowsAtOnce, kLine * 4 / es);
+  plan.tile_b = std::min({plan.b.total, per_page, short_runs, internal::kMaxTileRows});
 }
 
 TilePlan MakeTilePlan(std::span<const PermuteLoop> loops, int64_t run_bytes,
@@ -204,23 +207,12 @@ TilePlan MakeTilePlan(std::span<const PermuteLoop> loops, int64_t run_bytes,
   return plan;
 }
 
-/// True if consecutive offsets are `step` apart.
-bool Touches(const int64_t* offsets, int64_t count, int64_t step) {
-  bool touches = true;
-  for (int64_t i = 1; i < count; ++i) touches &= offsets[i] - offsets[i - 1] == step;
-  return touches;
-}
-
-TileKind KindOf(const TilePlan& plan, Tile& tile) {
-  if (plan.runs) return TileKind::kRuns;
-  tile.src_touches = Touches(tile.src_offsets, tile.nb, tile.na * tile.element_bytes);
-  if (tile.na >= 2 && tile.na <= 4 && tile.nb > 4 && tile.src_touches)
-    return TileKind::kDeinterleave;
-  if (tile.nb >= 2 && tile.nb <= 4 && tile.na > 4 &&
-      Touches(tile.dst_offsets, tile.na, tile.nb * tile.element_bytes)) {
-    return TileKind::kInterleave;
-  }
-  return TileKind::kTranspose;
+/// True if the indices start … start+count-1 of a group are `step` bytes apart on one side.
+bool Touches(const Group& group, int64_t PermuteLoop::*stride, int64_t start, int64_t count,
+             int64_t step) {
+  if (group.loops.empty()) return true;
+  const PermuteLoop& inner = group.loops[0];
+  return start % inner.extent + count <= inner.extent && inner.*stride == step;
 }
 
 /// The tiles of the macro tiles begin … end-1: within a macro tile along A first, so that source
@@ -247,14 +239,32 @@ class MacroTiles : public internal::TileSource {
     tile.stream = plan_.stream;
     tile.src = macro_src_ + a_ * plan_.element_bytes;
     tile.dst = macro_dst_ + b_ * plan_.element_bytes;
-    FillOffsets(plan_.b, &PermuteLoop::src_stride, b_, tile.nb, tile.src_offsets);
-    FillOffsets(plan_.a, &PermuteLoop::dst_stride, a_, tile.na, tile.dst_offsets);
-    tile.kind = KindOf(plan_, tile);
+    tile.kind = TileKind::kRuns;
+    tile.src_touches = false;
+    if (!plan_.runs) ChooseKind(tile);
+    // Rows that touch are found by their first offset alone.
+    FillOffsets(plan_.b, &PermuteLoop::src_stride, b_, tile.src_touches ? 1 : tile.nb,
+                tile.src_offsets);
+    FillOffsets(plan_.a, &PermuteLoop::dst_stride, a_,
+                tile.kind == TileKind::kInterleave ? 1 : tile.na, tile.dst_offsets);
     a_ += plan_.tile_a;
     return true;
   }
 
  private:
+  void ChooseKind(Tile& tile) const {
+    tile.src_touches =
+        Touches(plan_.b, &PermuteLoop::src_stride, b_, tile.nb, tile.na * tile.element_bytes);
+    tile.kind = TileKind::kTranspose;
+    if (tile.na >= 2 && tile.na <= 4 && tile.nb > 4 && tile.src_touches) {
+      tile.kind = TileKind::kDeinterleave;
+    } else if (tile.nb >= 2 && tile.nb <= 4 && tile.na > 4 &&
+               Touches(plan_.a, &PermuteLoop::dst_stride, a_, tile.na,
+                       tile.nb * tile.element_bytes)) {
+      tile.kind = TileKind::kInterleave;
+    }
+  }
+
   void EnterMacro() {
     const int64_t macros_a = plan_.MacrosA();
     const int64_t macros_b = plan_.MacrosB();
