@@ -25,8 +25,9 @@ struct ComputationClone {
 };
 
 /// Copies a computation under the name "NAME.SUFFIX" (made unique). Instructions are copied in
-/// post-order, keep their names up to uniqueness, and keep the control edges among themselves. Bodies
-/// of fusions and computations of custom calls are cloned along, with the same suffix; every other
+/// creation order, keep their names up to uniqueness, and keep the control edges among themselves. Bodies
+/// of fusions, computations of custom calls and wrapped computations are cloned along, with the same
+/// suffix; every other
 /// called computation is shared. A computation that several of them call is copied once; one that
 /// calls itself stays shared. No recursion; linear in the instructions that are copied.
 ComputationClone CloneComputationWithMap(Module& module, CompId original, std::string_view suffix);

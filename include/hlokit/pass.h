@@ -78,7 +78,7 @@ class Pass {
 /// What a pass may rely on or promises; checked before and after it where that is cheap.
 enum class Invariant : uint8_t {
   kEntryLayout,    ///< the module has an entry_computation_layout
-  kLayoutsSet,     ///< every array shape of an instruction has a layout
+  kLayoutsSet,     ///< every array shape of an instruction outside fusions has a layout
   kFlatCallGraph,  ///< every computation called from control flow has one call site
 };
 

@@ -36,7 +36,7 @@ struct EditLog {
 };
 
 /// The edits that passes make, with the rules that hold for all of them: an instruction that replaces
-/// another one inherits what it lacks (metadata, frontend attributes, sharding, control edges), takes
+/// another one inherits what it lacks (metadata, frontend attributes, sharding, origin, control edges), takes
 /// over the name when both have the same opcode, and the replaced one goes together with operands that
 /// nobody else needs. Dead instructions stay in the lists until Finish.
 class Rewriter {
@@ -61,11 +61,11 @@ class Rewriter {
 
   /// What happens to the control edges of a replaced instruction.
   enum class ControlEdges : uint8_t {
-    kMove,  ///< the replacement gets them
-    kKeep,  ///< they stay, and so does the replaced instruction, without users
+    kMove,    ///< the replacement gets them; operands that become unused go with theirs
+    kRefuse,  ///< an instruction that has some is not replaced
   };
   /// Replaces all uses of `old` (and the root) by `replacement`, then removes `old`. Returns false and
-  /// does nothing when both carry a sharding and the two differ.
+  /// does nothing when both carry a sharding and the two differ, or `edges` says so.
   bool Replace(InstId old, InstId replacement, ControlEdges edges = ControlEdges::kMove);
   /// Replaces the uses only.
   void ReplaceUses(InstId old, InstId replacement);
@@ -78,8 +78,12 @@ class Rewriter {
   bool IsUnused(InstId inst) const;
   /// Removes one instruction whatever its control edges.
   void Remove(InstId inst);
-  /// Removes an instruction without users, and then every operand that became unused.
-  void RemoveWithUnusedOperands(InstId inst);
+  /// Removes an instruction without users, and then every operand that became unused; control edges
+  /// protect an operand unless `ignore_control_edges`.
+  void RemoveWithUnusedOperands(InstId inst, bool ignore_control_edges = false);
+
+  /// RemoveWithUnusedOperands when the instruction is unused and has no effect.
+  void RemoveIfUnused(InstId inst);
 
   std::span<const InstId> control_successors(InstId inst) const;
   bool HasControlEdges(InstId inst) const;
@@ -96,6 +100,7 @@ class Rewriter {
 
  private:
   void Log(Edit::Kind kind, InstId inst, InstId by = {});
+  bool IsUnused(InstId inst, bool ignore_control_edges) const;
   void SetPredecessors(InstId inst, std::span<const InstId> predecessors);
   void Inherit(InstId old, InstId replacement);
 
@@ -107,8 +112,9 @@ class Rewriter {
   std::vector<uint8_t> effects_;  // by computation, filled on first need
 };
 
-/// Does running the instruction do more than computing its value (hlo-text names: send, infeed, rng, …)?
-/// Effects inside called computations count: `effects` comes from ComputationsWithEffects.
+/// Does running the instruction do more than computing its value (send, infeed, rng, …)? Effects inside
+/// called computations count (`effects` comes from ComputationsWithEffects), for async-done those of its
+/// async-start, and tokens of a recv-done that an after-all collects.
 bool HasEffect(const Module& module, InstId inst, std::span<const uint8_t> effects);
 /// The same without looking into called computations.
 bool HasOwnEffect(const Module& module, InstId inst);

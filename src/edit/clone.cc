@@ -5,19 +5,17 @@
 #include <string>
 #include <unordered_map>
 
-#include "hlokit/printer.h"
-
 namespace hlokit {
 namespace {
 
 bool ClonesItsComputations(Opcode opcode) {
-  return opcode == Opcode::kFusion || opcode == Opcode::kCustomCall;
+  return opcode == Opcode::kFusion || opcode == Opcode::kCustomCall || opcode == Opcode::kAsyncStart;
 }
 
 /// The copy of one computation while it is being made.
 struct Frame {
   CompId original;
-  std::vector<InstId> order;
+  std::vector<InstId> order;                     // creation order, which names follow
   size_t next = 0;                               // position in `order`
   std::unordered_map<uint32_t, InstId> map;      // original instruction -> clone
   std::vector<std::pair<InstId, InstId>> pairs;  // the same in order
@@ -40,12 +38,9 @@ void Materialise(Module& module, Frame* frame,
     module.computation(frame->clone).execution_thread = thread;
     module.computation(frame->clone).parameters.resize(parameters);
   }
-  std::vector<InstId> operands;
+  // Creation order need not be an order of dependence after edits, so operands come in a second sweep.
   for (InstId original : frame->order) {
-    operands.clear();
-    for (InstId operand : module.operands(original)) operands.push_back(frame->map.at(operand.value));
-    InstId clone =
-        CloneInstruction(module, original, frame->clone, operands, module.shape(original));
+    InstId clone = CloneInstruction(module, original, frame->clone, {}, module.shape(original));
     frame->map.emplace(original.value, clone);
     frame->pairs.emplace_back(original, clone);
     if (ClonesItsComputations(module.opcode(original))) {
@@ -58,6 +53,13 @@ void Materialise(Module& module, Frame* frame,
       module.computation(frame->clone)
           .parameters[static_cast<size_t>(module.parameter_number(original))] = clone;
     }
+  }
+  std::vector<InstId> operands;
+  for (auto [original, clone] : frame->pairs) {
+    if (module.operand_count(original) == 0) continue;
+    operands.clear();
+    for (InstId operand : module.operands(original)) operands.push_back(frame->map.at(operand.value));
+    module.SetOperands(clone, operands);
   }
   module.computation(frame->clone).root = frame->map.at(module.computation(frame->original).root.value);
   for (auto [original, clone] : frame->pairs) {
@@ -96,7 +98,7 @@ ComputationClone CloneComputationWithMap(Module& module, CompId original, std::s
     done.emplace(computation.value, computation);
     stack.emplace_back();
     stack.back().original = computation;
-    stack.back().order = InstructionPostOrder(module, computation);
+    stack.back().order = module.computation(computation).instructions;
   };
   enter(original);
   while (true) {

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "hlokit/attribute_text.h"
-
 namespace hlokit {
 
 Rewriter::Rewriter(Module& module, EditLog::Group* group) : module_(module), group_(group) {
@@ -52,21 +50,12 @@ void Rewriter::CopyMetadata(InstId from, InstId to) {
 // ---- replacing ----
 
 void Rewriter::Inherit(InstId old, InstId replacement) {
-  for (AttrKind kind : {AttrKind::kMetadata, AttrKind::kSharding}) {
+  for (AttrKind kind : {AttrKind::kMetadata, AttrKind::kSharding, AttrKind::kFrontendAttributes,
+                        AttrKind::kOrigin}) {
     const Attr* attr = module_.FindAttr(old, kind);
     if (attr != nullptr && !module_.HasAttr(replacement, kind)) {
       module_.SetAttr(replacement, Attr(*attr));
     }
-  }
-  if (module_.HasAttr(old, AttrKind::kFrontendAttributes)) {
-    TextFields own = ParseFrontendAttributes(
-        module_.TextAttr(replacement, AttrKind::kFrontendAttributes));
-    for (auto& field :
-         ParseFrontendAttributes(module_.TextAttr(old, AttrKind::kFrontendAttributes))) {
-      if (FindField(own, field.first) == nullptr) own.push_back(std::move(field));
-    }
-    module_.SetAttr(replacement, module_.TextAttribute(AttrKind::kFrontendAttributes,
-                                                       FrontendAttributesText(std::move(own))));
   }
   if (module_.opcode(old) == module_.opcode(replacement) &&
       module_.opcode(old) != Opcode::kUnknown) {
@@ -81,10 +70,12 @@ bool Rewriter::Replace(InstId old, InstId replacement, ControlEdges edges) {
       module_.str(before->text()) != module_.str(after->text())) {
     return false;
   }
-  if (edges == ControlEdges::kMove && HasControlEdges(old)) MoveControlEdges(old, replacement);
+  bool has_edges = HasControlEdges(old);
+  if (has_edges && edges == ControlEdges::kRefuse) return false;
+  if (has_edges) MoveControlEdges(old, replacement);
   Inherit(old, replacement);
   ReplaceUses(old, replacement);
-  if (!HasControlEdges(old)) RemoveWithUnusedOperands(old);
+  RemoveWithUnusedOperands(old, edges == ControlEdges::kMove);
   return true;
 }
 
@@ -106,9 +97,12 @@ void Rewriter::SetShape(InstId inst, ShapeId shape) {
 
 // ---- removing ----
 
-bool Rewriter::IsUnused(InstId inst) const {
+bool Rewriter::IsUnused(InstId inst) const { return IsUnused(inst, false); }
+
+bool Rewriter::IsUnused(InstId inst, bool ignore_control_edges) const {
   return !module_.IsDead(inst) && module_.users(inst).empty() && !module_.IsRoot(inst) &&
-         module_.opcode(inst) != Opcode::kParameter && !HasControlEdges(inst);
+         module_.opcode(inst) != Opcode::kParameter &&
+         (ignore_control_edges || !HasControlEdges(inst));
 }
 
 void Rewriter::Remove(InstId inst) {
@@ -118,7 +112,7 @@ void Rewriter::Remove(InstId inst) {
   Log(Edit::Kind::kRemoved, inst);
 }
 
-void Rewriter::RemoveWithUnusedOperands(InstId inst) {
+void Rewriter::RemoveWithUnusedOperands(InstId inst, bool ignore_control_edges) {
   if (effects_.empty()) effects_ = ComputationsWithEffects(module_);
   effects_.resize(module_.computation_count(), 0);
   std::vector<InstId> work = {inst};
@@ -130,9 +124,15 @@ void Rewriter::RemoveWithUnusedOperands(InstId inst) {
     std::vector<InstId> operands(all.begin(), all.end());
     Remove(at);
     for (InstId operand : operands) {
-      if (IsUnused(operand) && !HasEffect(module_, operand, effects_)) work.push_back(operand);
+      if (IsUnused(operand, ignore_control_edges) && !HasEffect(module_, operand, effects_)) work.push_back(operand);
     }
   }
+}
+
+void Rewriter::RemoveIfUnused(InstId inst) {
+  if (effects_.empty()) effects_ = ComputationsWithEffects(module_);
+  effects_.resize(module_.computation_count(), 0);
+  if (IsUnused(inst) && !HasEffect(module_, inst, effects_)) RemoveWithUnusedOperands(inst);
 }
 
 void Rewriter::RemoveComputation(CompId computation) {
@@ -211,6 +211,19 @@ void Rewriter::AddControlEdge(InstId predecessor, InstId successor) {
 
 // ---- effects ----
 
+namespace {
+
+/// Is one operand of this after-all the token of a recv-done?
+bool CollectsEffect(const Module& module, InstId after_all) {
+  for (InstId token : module.operands(after_all)) {
+    while (module.opcode(token) == Opcode::kGetTupleElement) token = module.operand(token, 0);
+    if (module.opcode(token) == Opcode::kRecvDone) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool HasOwnEffect(const Module& module, InstId inst) {
   switch (module.opcode(inst)) {
     case Opcode::kSend:
@@ -227,6 +240,7 @@ bool HasOwnEffect(const Module& module, InstId inst) {
     case Opcode::kAllGatherDone:
     case Opcode::kCollectivePermuteStart:
     case Opcode::kCollectivePermuteDone:
+    case Opcode::kCollectiveBroadcast:
     case Opcode::kUnknown:
       return true;
     case Opcode::kAllReduce:
@@ -243,6 +257,11 @@ bool HasOwnEffect(const Module& module, InstId inst) {
 
 bool HasEffect(const Module& module, InstId inst, std::span<const uint8_t> effects) {
   if (HasOwnEffect(module, inst)) return true;
+  if (module.opcode(inst) == Opcode::kAfterAll) return CollectsEffect(module, inst);
+  while (module.opcode(inst) == Opcode::kAsyncDone || module.opcode(inst) == Opcode::kAsyncUpdate) {
+    if (module.operand_count(inst) == 0) return true;
+    inst = module.operand(inst, 0);
+  }
   for (CompId callee : module.called_computations(inst)) {
     if (effects[callee.value]) return true;
   }

@@ -42,25 +42,41 @@ Normalizer::Rule Normalizer::RuleFor(Opcode opcode) {
       return &Normalizer::Scatter;
     case Opcode::kConvolution:
       return &Normalizer::Convolution;
+    case Opcode::kAdd:
+    case Opcode::kAnd:
+    case Opcode::kAtan2:
+    case Opcode::kCompare:
+    case Opcode::kComplex:
+    case Opcode::kDivide:
+    case Opcode::kMaximum:
+    case Opcode::kMinimum:
+    case Opcode::kMulhi:
+    case Opcode::kMultiply:
+    case Opcode::kOr:
+    case Opcode::kPower:
+    case Opcode::kRemainder:
+    case Opcode::kShiftLeft:
+    case Opcode::kShiftRightArithmetic:
+    case Opcode::kShiftRightLogical:
+    case Opcode::kStochasticConvert:
+    case Opcode::kSubtract:
+    case Opcode::kXor:
+      return &Normalizer::Elementwise;
+    case Opcode::kClamp:
+    case Opcode::kSelect:
+      return &Normalizer::Ternary;
     case Opcode::kAbs:
     case Opcode::kAcos:
     case Opcode::kAcosh:
-    case Opcode::kAdd:
-    case Opcode::kAnd:
     case Opcode::kAsin:
     case Opcode::kAsinh:
-    case Opcode::kAtan2:
     case Opcode::kAtanh:
     case Opcode::kCbrt:
     case Opcode::kCeil:
-    case Opcode::kClamp:
     case Opcode::kClz:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
     case Opcode::kConvert:
     case Opcode::kCos:
     case Opcode::kCosh:
-    case Opcode::kDivide:
     case Opcode::kErf:
     case Opcode::kExp:
     case Opcode::kExpm1:
@@ -70,35 +86,21 @@ Normalizer::Rule Normalizer::RuleFor(Opcode opcode) {
     case Opcode::kLog:
     case Opcode::kLog1p:
     case Opcode::kLogistic:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
     case Opcode::kNegate:
     case Opcode::kNot:
-    case Opcode::kOr:
     case Opcode::kPopulationCount:
-    case Opcode::kPower:
     case Opcode::kReal:
     case Opcode::kReducePrecision:
-    case Opcode::kRemainder:
     case Opcode::kRoundNearestAfz:
     case Opcode::kRoundNearestEven:
     case Opcode::kRsqrt:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
     case Opcode::kSign:
     case Opcode::kSin:
     case Opcode::kSinh:
     case Opcode::kSqrt:
-    case Opcode::kStochasticConvert:
-    case Opcode::kSubtract:
     case Opcode::kTan:
     case Opcode::kTanh:
-    case Opcode::kXor:
-      return &Normalizer::Elementwise;
+      return &Normalizer::Unary;
     default:
       return &Normalizer::Default;
   }
@@ -149,24 +151,29 @@ std::unexpected<Error> Normalizer::CannotHandle(InstId inst, std::string_view wh
                    "run layout-assignment (and a reshape decomposer) first");
 }
 
-std::vector<Attr> Normalizer::OwnAttributes(InstId inst) const {
+std::vector<Attr> Normalizer::Attributes(InstId inst, Keep keep) const {
   std::vector<Attr> out;
   std::span<const AttrKind> common = CommonAttributes();
   for (const Attr& attr : module_.attributes(inst)) {
-    if (std::find(common.begin(), common.end(), attr.kind) == common.end()) out.push_back(attr);
+    bool is_common = std::find(common.begin(), common.end(), attr.kind) != common.end();
+    // Metadata is copied by Make; edges and origin go to what replaces the old operation.
+    bool elsewhere = attr.kind == AttrKind::kMetadata || attr.kind == AttrKind::kOrigin ||
+                     attr.kind == AttrKind::kControlPredecessors;
+    if (!is_common || (keep == Keep::kAll && !elsewhere)) out.push_back(attr);
   }
   return out;
 }
 
-std::vector<Attr> Normalizer::OwnAttributes(InstId inst, Attr replaced) const {
-  std::vector<Attr> out = OwnAttributes(inst);
+std::vector<Attr> Normalizer::Attributes(InstId inst, Keep keep, Attr replaced) const {
+  std::vector<Attr> out = Attributes(inst, keep);
   std::erase_if(out, [&](const Attr& attr) { return attr.kind == replaced.kind; });
   out.push_back(replaced);
   return out;
 }
 
-std::vector<Attr> Normalizer::Dimensions(InstId inst, std::span<const int64_t> dimensions) {
-  return OwnAttributes(inst, module_.IntsAttribute(AttrKind::kDimensions, dimensions));
+std::vector<Attr> Normalizer::Dimensions(InstId inst, Keep keep,
+                                         std::span<const int64_t> dimensions) {
+  return Attributes(inst, keep, module_.IntsAttribute(AttrKind::kDimensions, dimensions));
 }
 
 InstId Normalizer::Make(InstId old, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
@@ -182,14 +189,15 @@ InstId Normalizer::Make(InstId old, Opcode opcode, ShapeId shape, std::span<cons
   return inst;
 }
 
-InstId Normalizer::AddBitcast(InstId operand, ShapeId shape, InstId metadata_of) {
-  InstId bitcast = rewriter_.AddUnary(Opcode::kBitcast, shape, operand);
-  rewriter_.CopyMetadata(metadata_of, bitcast);
-  return bitcast;
+InstId Normalizer::AddBitcast(InstId operand, ShapeId shape) {
+  return rewriter_.AddUnary(Opcode::kBitcast, shape, operand);
 }
 
 void Normalizer::ReplaceBy(InstId old, InstId value) {
-  if (module_.shape(value) != module_.shape(old)) value = AddBitcast(value, module_.shape(old), old);
+  if (module_.shape(value) != module_.shape(old)) {
+    value = AddBitcast(value, module_.shape(old));
+    rewriter_.CopyMetadata(old, value);
+  }
   rewriter_.Replace(old, value);
 }
 
@@ -217,8 +225,7 @@ Status Normalizer::Default(InstId inst) {
   if (module_.users(inst).empty() || !shapes_.IsArray(shape) || IsNormal(inst)) return {};
   std::span<const InstId> all = module_.users(inst);
   const std::vector<InstId> users(all.begin(), all.end());
-  InstId normal = AddBitcast(inst, N(shape), inst);
-  InstId back = AddBitcast(normal, shape, inst);
+  InstId back = AddBitcast(AddBitcast(inst, N(shape)), shape);
   for (InstId user : users) {
     for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
       if (module_.operand(user, i) == inst) rewriter_.SetOperand(user, i, back);
@@ -235,7 +242,7 @@ Status Normalizer::Constant(InstId inst) {
   const std::vector<InstId> users(all.begin(), all.end());
   rewriter_.SetShape(inst, N(shape));
   module_.SetAttr(inst, module_.IdAttribute(AttrKind::kConstantLiteral, literal.value));
-  InstId back = AddBitcast(inst, shape, inst);
+  InstId back = AddBitcast(inst, shape);
   for (InstId user : users) {
     for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
       if (module_.operand(user, i) == inst) rewriter_.SetOperand(user, i, back);

@@ -13,10 +13,15 @@ namespace hlokit {
 
 /// Words of layout-normalization.md: p(S) lists the logical dimensions of S in physical order, q(S) is its
 /// inverse, N(S) is S with its dimensions in physical order and a descending layout.
+struct NormalizerOptions {
+  bool reference_quirks = true;
+  const PassContext* context = nullptr;  ///< for warnings
+};
+
 class Normalizer {
  public:
-  explicit Normalizer(Rewriter& rewriter)
-      : rewriter_(rewriter), module_(rewriter.module()), shapes_(module_.shapes()) {}
+  Normalizer(Rewriter& rewriter, const NormalizerOptions& options)
+      : rewriter_(rewriter), module_(rewriter.module()), shapes_(module_.shapes()), options_(options) {}
 
   /// One instruction, whose operands have been visited.
   Status Visit(InstId inst);
@@ -30,6 +35,8 @@ class Normalizer {
   Status Default(InstId inst);          // the operation stays, its users read a bitcast pair
   Status Constant(InstId inst);         // the literal gets the physical dimensions
   Status Elementwise(InstId inst);      // same operation on physical dimensions
+  Status Unary(InstId inst);            // the same; the new shape follows the operand
+  Status Ternary(InstId inst);
   Status Slice(InstId inst);
   Status DynamicSlice(InstId inst);
   Status DynamicUpdateSlice(InstId inst);
@@ -59,10 +66,18 @@ class Normalizer {
   /// Fails unless the operand is laid out like the result.
   Status RequireSameLayout(InstId inst, uint32_t operand) const;
   std::unexpected<Error> CannotHandle(InstId inst, std::string_view why) const;
-  /// The attributes that say what the operation does, with one replaced.
-  std::vector<Attr> OwnAttributes(InstId inst) const;
-  std::vector<Attr> OwnAttributes(InstId inst, Attr replaced) const;
-  std::vector<Attr> Dimensions(InstId inst, std::span<const int64_t> dimensions);
+  /// What the new operation takes over from the old one besides metadata.
+  enum class Keep : uint8_t {
+    kMeaning,  ///< attributes that say what the operation does
+    kAll,      ///< these and sharding, frontend attributes, statistics, backend config
+  };
+  std::vector<Attr> Attributes(InstId inst, Keep keep) const;
+  /// The same with one attribute replaced.
+  std::vector<Attr> Attributes(InstId inst, Keep keep, Attr replaced) const;
+  std::vector<Attr> Dimensions(InstId inst, Keep keep, std::span<const int64_t> dimensions);
+  /// The shape of an operation on `input` that only changes the element type to that of `inst`.
+  ShapeId ShapeAfter(InstId input, InstId inst);
+  int64_t RemapIndexVectorDim(InstId scatter, int64_t dimension, std::span<const int64_t> q) const;
   /// The new operation, with the metadata of the old one.
   InstId Make(InstId old, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
               std::span<const Attr> attributes);
@@ -74,7 +89,7 @@ class Normalizer {
   Status RewriteUnary(InstId old, Opcode opcode, InstId operand, std::span<const Attr> attributes) {
     return Rewrite(old, opcode, {&operand, 1}, attributes);
   }
-  InstId AddBitcast(InstId operand, ShapeId shape, InstId metadata_of);
+  InstId AddBitcast(InstId operand, ShapeId shape);
   /// Groups of `width` numbers per dimension, in physical order.
   std::vector<int64_t> PermuteGroups(std::span<const int64_t> values, size_t width,
                                      std::span<const int64_t> order) const;
@@ -82,6 +97,7 @@ class Normalizer {
   Rewriter& rewriter_;
   Module& module_;
   ShapePool& shapes_;
+  NormalizerOptions options_;
 };
 
 }  // namespace hlokit

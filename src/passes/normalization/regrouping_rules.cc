@@ -49,17 +49,21 @@ Status Normalizer::Reshape(InstId inst) {
     return CannotHandle(inst, "it moves elements, so it is no bitcast");
   }
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
-  return RewriteUnary(inst, Opcode::kReshape, input, {});
+  // The new reshape is an affair of the value that it reads, and so is its metadata.
+  InstId reshape = rewriter_.AddUnary(Opcode::kReshape, N(inst), input);
+  rewriter_.CopyMetadata(input, reshape);
+  ReplaceBy(inst, reshape);
+  return {};
 }
 
 Status Normalizer::BitcastConvert(InstId inst) {
   ShapeId from = module_.shape(module_.operand(inst, 0)), to = module_.shape(inst);
-  if (shapes_.rank(from) == shapes_.rank(to)) return Elementwise(inst);
+  if (shapes_.rank(from) == shapes_.rank(to)) return Unary(inst);
   ShapeId larger = shapes_.rank(from) > shapes_.rank(to) ? from : to;
   std::span<const int64_t> minor_to_major = shapes_.minor_to_major(shapes_.layout(larger));
   if (minor_to_major.empty() || minor_to_major[0] != shapes_.rank(larger) - 1) return Default(inst);
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
-  return RewriteUnary(inst, Opcode::kBitcastConvert, input, OwnAttributes(inst));
+  return RewriteUnary(inst, Opcode::kBitcastConvert, input, Attributes(inst, Keep::kMeaning));
 }
 
 Status Normalizer::Convolution(InstId inst) {
@@ -80,8 +84,13 @@ Status Normalizer::Convolution(InstId inst) {
                      reorder(labels.substr(bar + 1, arrow - bar - 1), module_.operand(inst, 1)) + "->" +
                      reorder(labels.substr(arrow + 2), inst);
   InstId operands[] = {lhs, rhs};
-  return Rewrite(inst, Opcode::kConvolution, operands,
-                 OwnAttributes(inst, module_.TextAttribute(AttrKind::kDimLabels, text)));
+  Attr attr = module_.TextAttribute(AttrKind::kDimLabels, text);
+  InstId convolution =
+      Make(inst, Opcode::kConvolution, N(inst), operands, Attributes(inst, Keep::kAll, attr));
+  // It counts as a clone, so it is named after the old one.
+  module_.set_name(convolution, module_.UniqueInstructionName(std::string(module_.name(inst))));
+  ReplaceBy(inst, convolution);
+  return {};
 }
 
 Status Normalizer::Scatter(InstId inst) {
@@ -124,11 +133,16 @@ Status Normalizer::Scatter(InstId inst) {
     int64_t update = update_of[static_cast<size_t>(d)];
     if (update >= 0) new_window_dims.push_back(q_update[static_cast<size_t>(update)]);
   }
-  std::vector<Attr> attrs = OwnAttributes(inst, module_.IntsAttribute(AttrKind::kUpdateWindowDims,
-                                                                      new_window_dims));
+  std::vector<Attr> attrs = Attributes(
+      inst, Keep::kAll, module_.IntsAttribute(AttrKind::kUpdateWindowDims, new_window_dims));
   for (Attr& attr : attrs) {
     switch (attr.kind) {
-      case AttrKind::kInsertedWindowDims:
+      case AttrKind::kInsertedWindowDims: {
+        std::vector<int64_t> inserted = Compose(q_input, module_.ints(attr));
+        std::sort(inserted.begin(), inserted.end());
+        attr = module_.IntsAttribute(attr.kind, inserted);
+        break;
+      }
       case AttrKind::kInputBatchingDims:
       case AttrKind::kScatterDimsToOperandDims:
         attr = remap(attr.kind, q_input);
@@ -136,17 +150,28 @@ Status Normalizer::Scatter(InstId inst) {
       case AttrKind::kScatterIndicesBatchingDims:
         attr = remap(attr.kind, q_indices);
         break;
-      case AttrKind::kIndexVectorDim: {
-        size_t dimension = static_cast<size_t>(attr.integer());
-        if (dimension < q_indices.size()) attr = Attr::Integer(attr.kind, q_indices[dimension]);
+      case AttrKind::kIndexVectorDim:
+        attr = Attr::Integer(attr.kind, RemapIndexVectorDim(inst, attr.integer(), q_indices));
         break;
-      }
       default:
         break;
     }
   }
   if (!shapes_.IsTuple(module_.shape(inst))) return Rewrite(inst, Opcode::kScatter, operands, attrs);
   return ScatterTuple(inst, operands, attrs);
+}
+
+/// An index vector dimension behind the last one means scalars, and means them in any order of dimensions.
+/// The reference writes 0 there, which no longer fits the shapes.
+int64_t Normalizer::RemapIndexVectorDim(InstId scatter, int64_t dimension,
+                                        std::span<const int64_t> q) const {
+  if (dimension < static_cast<int64_t>(q.size())) return q[static_cast<size_t>(dimension)];
+  if (!options_.reference_quirks) return dimension;
+  options_.context->Warn(
+      DiagId::kReferenceQuirk,
+      fmt::format("scatter {} gets index_vector_dim=0 as XLA writes it, which is wrong", module_.name(scatter)),
+      "layout-normalization{reference-quirks=false} keeps it right");
+  return 0;
 }
 
 /// A tuple result is put together again from its elements.
@@ -158,15 +183,16 @@ Status Normalizer::ScatterTuple(InstId inst, std::span<const InstId> operands,
     elements.push_back(N(shapes_.element(old_shape, i)));
   }
   ShapeId shape = shapes_.Tuple(elements);
-  if (shape == old_shape && std::equal(operands.begin(), operands.end(), module_.operands(inst).begin())) {
+  InstId scatter = Make(inst, Opcode::kScatter, shape, operands, attributes);
+  if (shape == old_shape) {
+    rewriter_.Replace(inst, scatter);
     return {};
   }
-  InstId scatter = Make(inst, Opcode::kScatter, shape, operands, attributes);
   std::vector<InstId> parts;
   for (uint32_t i = 0; i < elements.size(); ++i) {
     InstId part = rewriter_.AddElement(scatter, i, elements[i]);
     ShapeId want = shapes_.element(old_shape, i);
-    parts.push_back(elements[i] == want ? part : AddBitcast(part, want, inst));
+    parts.push_back(elements[i] == want ? part : AddBitcast(part, want));
   }
   InstId tuple = rewriter_.Add(module_.computation_of(inst), Opcode::kTuple, old_shape, parts);
   rewriter_.Replace(inst, tuple);

@@ -7,14 +7,41 @@
 namespace hlokit {
 
 Status Normalizer::Elementwise(InstId inst) {
-  // Scalars may stand beside arrays (select, clamp); they have no order.
   std::vector<InstId> operands;
   for (uint32_t i = 0; i < module_.operand_count(inst); ++i) {
+    TRY(RequireSameLayout(inst, i));
+    ASSIGN_OR_RETURN(InstId input, Input(inst, i));
+    operands.push_back(input);
+  }
+  return Rewrite(inst, module_.opcode(inst), operands, Attributes(inst, Keep::kMeaning));
+}
+
+ShapeId Normalizer::ShapeAfter(InstId input, InstId inst) {
+  ElementType type = shapes_.type(module_.shape(inst));
+  ShapeId shape = shapes_.WithType(module_.shape(input), type);
+  if (type == shapes_.type(module_.shape(input))) return shape;
+  LayoutExtras extras = shapes_.extras(shapes_.layout(shape));
+  extras.element_size_in_bits = Info(type).bits < 8 ? Info(type).bits : 0;
+  return shapes_.WithLayout(shape, shapes_.WithExtras(shapes_.layout(shape), extras));
+}
+
+Status Normalizer::Unary(InstId inst) {
+  TRY(RequireSameLayout(inst, 0));
+  ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
+  ReplaceBy(inst, Make(inst, module_.opcode(inst), ShapeAfter(input, inst), {&input, 1},
+                       Attributes(inst, Keep::kMeaning)));
+  return {};
+}
+
+Status Normalizer::Ternary(InstId inst) {
+  std::vector<InstId> operands;
+  for (uint32_t i = 0; i < module_.operand_count(inst); ++i) {
+    // Scalars may stand beside arrays; they have no order.
     if (shapes_.rank(module_.shape(module_.operand(inst, i))) != 0) TRY(RequireSameLayout(inst, i));
     ASSIGN_OR_RETURN(InstId input, Input(inst, i));
     operands.push_back(input);
   }
-  return Rewrite(inst, module_.opcode(inst), operands, OwnAttributes(inst));
+  return Rewrite(inst, module_.opcode(inst), operands, Attributes(inst, Keep::kAll));
 }
 
 Status Normalizer::Slice(InstId inst) {
@@ -22,8 +49,12 @@ Status Normalizer::Slice(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   std::vector<int64_t> ranges =
       PermuteGroups(module_.IntsAttr(inst, AttrKind::kSlice), 3, P(inst));
-  return RewriteUnary(inst, Opcode::kSlice, input,
-                      OwnAttributes(inst, module_.IntsAttribute(AttrKind::kSlice, ranges)));
+  // The new shape follows from the operand and is static.
+  ShapeId normal = N(inst), from = module_.shape(input);
+  ShapeId shape = shapes_.Array(shapes_.type(from), shapes_.sizes(normal), shapes_.layout(from));
+  Attr attr = module_.IntsAttribute(AttrKind::kSlice, ranges);
+  ReplaceBy(inst, Make(inst, Opcode::kSlice, shape, {&input, 1}, Attributes(inst, Keep::kMeaning, attr)));
+  return {};
 }
 
 Status Normalizer::DynamicSlice(InstId inst) {
@@ -37,7 +68,8 @@ Status Normalizer::DynamicSlice(InstId inst) {
       PermuteGroups(module_.IntsAttr(inst, AttrKind::kDynamicSliceSizes), 1, order);
   return Rewrite(
       inst, Opcode::kDynamicSlice, operands,
-      OwnAttributes(inst, module_.IntsAttribute(AttrKind::kDynamicSliceSizes, sizes)));
+      Attributes(inst, Keep::kMeaning,
+                 module_.IntsAttribute(AttrKind::kDynamicSliceSizes, sizes)));
 }
 
 Status Normalizer::DynamicUpdateSlice(InstId inst) {
@@ -49,7 +81,7 @@ Status Normalizer::DynamicUpdateSlice(InstId inst) {
   ASSIGN_OR_RETURN(InstId update, Input(inst, 1));
   std::vector<InstId> operands = {input, update};
   for (int64_t d : order) operands.push_back(module_.operand(inst, 2 + static_cast<uint32_t>(d)));
-  return Rewrite(inst, Opcode::kDynamicUpdateSlice, operands, OwnAttributes(inst));
+  return Rewrite(inst, Opcode::kDynamicUpdateSlice, operands, Attributes(inst, Keep::kAll));
 }
 
 Status Normalizer::Pad(InstId inst) {
@@ -60,7 +92,7 @@ Status Normalizer::Pad(InstId inst) {
       PermuteGroups(module_.IntsAttr(inst, AttrKind::kPadding), 3, P(inst));
   InstId operands[] = {input, value};
   return Rewrite(inst, Opcode::kPad, operands,
-                 OwnAttributes(inst, module_.IntsAttribute(AttrKind::kPadding, padding)));
+                 Attributes(inst, Keep::kAll, module_.IntsAttribute(AttrKind::kPadding, padding)));
 }
 
 Status Normalizer::Reverse(InstId inst) {
@@ -68,7 +100,7 @@ Status Normalizer::Reverse(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   std::vector<int64_t> dimensions = Compose(Q(inst), module_.dimensions(inst));
   std::sort(dimensions.begin(), dimensions.end());
-  return RewriteUnary(inst, Opcode::kReverse, input, Dimensions(inst, dimensions));
+  return RewriteUnary(inst, Opcode::kReverse, input, Dimensions(inst, Keep::kAll, dimensions));
 }
 
 Status Normalizer::Concatenate(InstId inst) {
@@ -79,7 +111,7 @@ Status Normalizer::Concatenate(InstId inst) {
     operands.push_back(input);
   }
   return Rewrite(inst, Opcode::kConcatenate, operands,
-                 Dimensions(inst, Compose(Q(inst), module_.dimensions(inst))));
+                 Dimensions(inst, Keep::kAll, Compose(Q(inst), module_.dimensions(inst))));
 }
 
 Status Normalizer::ReduceWindow(InstId inst) {
@@ -90,19 +122,19 @@ Status Normalizer::ReduceWindow(InstId inst) {
       PermuteGroups(module_.IntsAttr(inst, AttrKind::kWindow), kWindowFields, P(inst));
   InstId operands[] = {input, module_.operand(inst, 1)};
   return Rewrite(inst, Opcode::kReduceWindow, operands,
-                 OwnAttributes(inst, module_.IntsAttribute(AttrKind::kWindow, window)));
+                 Attributes(inst, Keep::kAll, module_.IntsAttribute(AttrKind::kWindow, window)));
 }
 
 Status Normalizer::Iota(InstId inst) {
   int64_t dimension = Q(inst)[static_cast<size_t>(module_.IntAttr(inst, AttrKind::kIotaDimension))];
   return Rewrite(inst, Opcode::kIota, {},
-                 OwnAttributes(inst, Attr::Integer(AttrKind::kIotaDimension, dimension)));
+                 Attributes(inst, Keep::kAll, Attr::Integer(AttrKind::kIotaDimension, dimension)));
 }
 
 Status Normalizer::Broadcast(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   Permutation from = Compose(module_.dimensions(inst), P(module_.operand(inst, 0)));
-  return RewriteUnary(inst, Opcode::kBroadcast, input, Dimensions(inst, Compose(Q(inst), from)));
+  return RewriteUnary(inst, Opcode::kBroadcast, input, Dimensions(inst, Keep::kMeaning, Compose(Q(inst), from)));
 }
 
 Status Normalizer::Transpose(InstId inst) {
@@ -110,18 +142,21 @@ Status Normalizer::Transpose(InstId inst) {
   Permutation dimensions = Compose(Q(module_.operand(inst, 0)),
                                    Compose(module_.dimensions(inst), P(inst)));
   if (IsIdentity(dimensions)) {
-    rewriter_.Replace(inst, AddBitcast(input, module_.shape(inst), inst));
+    ReplaceBy(inst, input);
     return {};
   }
-  return RewriteUnary(inst, Opcode::kTranspose, input, Dimensions(inst, dimensions));
+  return RewriteUnary(inst, Opcode::kTranspose, input, Dimensions(inst, Keep::kMeaning, dimensions));
 }
 
 Status Normalizer::Copy(InstId inst) {
   if (!shapes_.IsArray(module_.shape(inst))) return {};
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   Permutation dimensions = Compose(Q(module_.operand(inst, 0)), P(inst));
-  Attr attr = module_.IntsAttribute(AttrKind::kDimensions, dimensions);
-  return RewriteUnary(inst, Opcode::kTranspose, input, {&attr, 1});
+  std::vector<Attr> attrs = {module_.IntsAttribute(AttrKind::kDimensions, dimensions)};
+  if (const Attr* frontend = module_.FindAttr(inst, AttrKind::kFrontendAttributes)) {
+    attrs.push_back(*frontend);
+  }
+  return RewriteUnary(inst, Opcode::kTranspose, input, attrs);
 }
 
 }  // namespace hlokit

@@ -188,7 +188,7 @@ void ReplaceByCombined(Rewriter& rewriter, const CombinerSetup& setup,
     if (permuted_back[i]) {
       value = rewriter.AddUnary(Opcode::kBitcast, module.shape(members[i]), value);
     }
-    rewriter.Replace(members[i], value, Rewriter::ControlEdges::kKeep);
+    rewriter.Replace(members[i], value, Rewriter::ControlEdges::kRefuse);
   }
 }
 

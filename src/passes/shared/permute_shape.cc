@@ -30,6 +30,7 @@ std::vector<int64_t> PhysicalOrder(const ShapePool& shapes, LayoutId layout) {
 }
 
 bool IsDescending(const ShapePool& shapes, LayoutId layout) {
+  if (!layout.valid()) return true;
   std::span<const int64_t> minor_to_major = shapes.minor_to_major(layout);
   for (size_t i = 1; i < minor_to_major.size(); ++i) {
     if (minor_to_major[i] > minor_to_major[i - 1]) return false;

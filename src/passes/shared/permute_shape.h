@@ -22,6 +22,7 @@ bool IsIdentity(std::span<const int64_t> permutation);
 
 /// Logical dimensions in physical order, slowest first: p(L) of layout-normalization.md.
 std::vector<int64_t> PhysicalOrder(const ShapePool& shapes, LayoutId layout);
+/// {n-1,…,0}, or not set at all.
 bool IsDescending(const ShapePool& shapes, LayoutId layout);
 
 }  // namespace hlokit
