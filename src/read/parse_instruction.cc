@@ -656,11 +656,9 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
     case AttrType::kDimLabels:
       return push_text(ParseDimLabels(&scratch_));
     case AttrType::kReplicaGroups:
-      return push_text(ParseReplicaGroups(&scratch_));
     case AttrType::kSharding:
-      return push_text(ParseSharding(&scratch_));
     case AttrType::kFrontendAttributes:
-      return push_text(ParseFrontendAttributes(&scratch_));
+      return ParseRepeatedText(kind, p);
     case AttrType::kStatistics:
       return push_text(ParseStatistics(&scratch_));
     case AttrType::kResultAccuracy:
@@ -676,6 +674,39 @@ bool Parser::ParseAttributeValue(CompId computation, AttrKind kind, Pending* p) 
   }
   (void)computation;
   return Fail(DiagId::kInternalError, begin, "no reader for this attribute");
+}
+
+bool Parser::ParseRepeatedText(AttrKind kind, Pending* p) {
+  // A module writes a handful of these thousands of times: compare with the last ones first.
+  uint32_t begin = token_.begin;
+  std::string_view text = lexer_.text();
+  for (const RepeatedText& known : repeated_) {
+    if (known.kind != kind || known.length == 0) continue;
+    uint32_t end = begin + known.length;
+    if (end >= text.size() || (text[end] != ',' && text[end] != '\n')) continue;
+    if (lexer_.Slice(begin, end) != lexer_.Slice(known.begin, known.begin + known.length)) continue;
+    if (known.canonical.length != 0) p->attrs.push_back(Attr::Text(kind, known.canonical));
+    JumpTo(end);
+    return true;
+  }
+  bool ok = kind == AttrKind::kReplicaGroups ? ParseReplicaGroups(&scratch_)
+            : kind == AttrKind::kSharding    ? ParseSharding(&scratch_)
+                                             : ParseFrontendAttributes(&scratch_);
+  if (!ok) return false;
+  StrRef canonical;
+  if (!scratch_.empty()) {
+    canonical = KeepCanonical(begin, scratch_);
+    p->attrs.push_back(Attr::Text(kind, canonical));
+  }
+  // Only a value that ends right in front of a comma or a line break can be found again.
+  std::string_view raw = lexer_.Slice(begin, token_.begin);
+  if (!raw.empty() && raw.back() == '\n') raw = raw.substr(0, raw.find_last_not_of(" \n\r\t") + 1);
+  bool plain = raw.find_first_of("/\n") == std::string_view::npos && !raw.empty() && raw.back() != ' ';
+  if (plain) {
+    repeated_[next_repeated_] = {kind, begin, static_cast<uint32_t>(raw.size()), canonical};
+    next_repeated_ = (next_repeated_ + 1) % std::size(repeated_);
+  }
+  return true;
 }
 
 StrRef Parser::KeepCanonical(uint32_t begin, std::string_view canonical) {

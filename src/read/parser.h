@@ -209,6 +209,7 @@ class Parser {
   bool WrapAsync(CompId computation, Pending* p);
   InstId Create(CompId computation, const Pending& p);
   void ShareWithWrapped(InstId async, int64_t stack_frame_id);
+  bool ParseRepeatedText(AttrKind kind, Pending* p);
   StrRef KeepCanonical(uint32_t begin, std::string_view canonical);
   Attr* FindPending(Pending* p, AttrKind kind);
   bool SpecsFor(const Pending& p, std::string_view name, AttrKind* kind);
@@ -311,6 +312,14 @@ class Parser {
   };
   std::vector<ShapeMemo> shape_memo_ = std::vector<ShapeMemo>(1024);
   std::unordered_map<uint64_t, StrRef> canonical_memo_;
+  /// Recent values of attributes that repeat: as written, and their canonical text.
+  struct RepeatedText {
+    AttrKind kind = AttrKind::kUnknownAttribute;
+    uint32_t begin = 0, length = 0;
+    StrRef canonical;
+  };
+  RepeatedText repeated_[8];
+  size_t next_repeated_ = 0;
   // Buffers reused from call to call.
   std::vector<int64_t> ints_;
   std::string scratch_;
