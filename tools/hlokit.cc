@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterFmt(app, exit_code);
   hlokit::cli::RegisterStats(app, exit_code);
   hlokit::cli::RegisterAssign(app, exit_code);
+  hlokit::cli::RegisterDiff(app, exit_code);
+  hlokit::cli::RegisterExtract(app, exit_code);
   hlokit::cli::RegisterVerify(app, exit_code);
   hlokit::cli::RegisterConvert(app, exit_code);
   hlokit::cli::RegisterLs(app, exit_code);

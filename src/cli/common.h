@@ -68,6 +68,8 @@ void RegisterAssign(CLI::App& app, int& exit_code);
 void RegisterTrace(CLI::App& app, int& exit_code);
 void RegisterExplain(CLI::App& app, int& exit_code);
 void RegisterWhy(CLI::App& app, int& exit_code);
+void RegisterExtract(CLI::App& app, int& exit_code);
+void RegisterDiff(CLI::App& app, int& exit_code);
 
 }  // namespace hlokit::cli
 
