@@ -29,6 +29,18 @@ uint32_t UsualShapeEnd(std::string_view text, uint32_t type_end) {
   return *q == '}' ? static_cast<uint32_t>(q + 1 - text.data()) : 0;
 }
 
+/// Whether the number of bits of an array fits 63 bits; unknown sizes count as 0.
+bool CountsInBits(ElementType type, std::span<const int64_t> sizes) {
+  int64_t bits = Info(type).bits;
+  for (int64_t size : sizes) {
+    if (size == 0 || size == kUnboundedSize) return true;
+  }
+  for (int64_t size : sizes) {
+    if (__builtin_mul_overflow(bits, size, &bits)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 ShapeId Parser::FillLayouts(ShapeId shape) {
@@ -152,6 +164,9 @@ bool Parser::ParseArrayShape(ShapeId* shape) {
     }
   }
   if (sizes.empty() && !layout.valid()) layout = shapes.Layout({});
+  if (!CountsInBits(type, sizes)) {
+    return Fail(DiagId::kShapeTooLarge, begin, "the array has more bits than a 64-bit number can count");
+  }
   *shape = shapes.Array(type, sizes, layout, dynamic);
   if (memo != nullptr) *memo = {hash, begin, usual_end - begin, *shape};
   return true;
