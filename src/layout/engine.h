@@ -266,7 +266,8 @@ class Engine final : public LayoutServices {
   static uint64_t SweepKey(InstId user, uint32_t rank) {
     return (uint64_t{user.value} << 32) | rank;
   }
-  void NoteSweep(InstId user, InstId op, uint32_t rank, LayoutId layout, int priority);
+  bool KnowsAllOperands(InstId inst, uint32_t rank, LayoutId layout) const;
+  void NoteOperandSweep(InstId inst, InstId left_out, uint32_t rank, LayoutId layout);
   void ForgetSweep(InstId inst, uint32_t rank);
   void NoteOperandOfWide(InstId user, uint32_t rank, LayoutId layout);
   bool FailNoRank(InstId user, uint32_t index);
@@ -281,6 +282,7 @@ class Engine final : public LayoutServices {
   bool AssignComputation(CompId computation);
   bool AssignInstruction(InstId inst);
   bool CopyOperandIfNeeded(InstId inst, uint32_t operand);
+  void ReplaceOperand(InstId inst, uint32_t operand, InstId copy);
   bool CopyIntoBranch(InstId conditional, uint32_t operand, ShapeId wanted);
   bool AssignRoot(CompId computation);
   InstId CopyWithLayout(InstId value, ShapeId wanted);  // invalid: error_ says why
@@ -355,6 +357,7 @@ class Engine final : public LayoutServices {
   LayoutTrace* const trace_;
   LayoutAssignmentReport report_;
   std::optional<Error> error_;
+  mutable std::vector<InstId> quoted_;  // instructions that messages named
 
   // Instructions, by InstId; one more entry than there are instructions.
   std::vector<InstInfo> infos_;
@@ -401,9 +404,10 @@ class Engine final : public LayoutServices {
   // Sweeps over the siblings of wide instructions, see propagate_operand.cc.
   struct Sweep {
     LayoutId order;
-    InstId first;
+    InstId first;               ///< the value that the first sweep left out
+    bool all_operands = false;  ///< all operands of the rank have this order
+    bool outputs = false;       ///< all outputs of the rank got it, at this priority:
     int priority = 0;
-    uint8_t complete = 0;
   };
   std::unordered_map<uint64_t, Sweep> sweeps_;
   std::unordered_map<uint32_t, int64_t> concatenate_largest_;
@@ -414,8 +418,9 @@ class Engine final : public LayoutServices {
 
   // Copies.
   uint32_t original_instructions_ = 0;
-  CauseHop copy_winning_;  // the demand that the copy being made serves
-  InstId copy_definer_;    // the value whose demands lose
+  CauseHop copy_winning_;                             // the demand that the copy being made serves
+  InstId copy_definer_;                               // the value whose demands lose
+  std::unordered_map<uint32_t, uint32_t> wide_uses_;  // uses left, while a wide one gets copies
 
   // Trace only: the event that gave each constraint its layout.
   EventId cause_ = kNoEvent;

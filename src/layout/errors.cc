@@ -2,12 +2,31 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "hlokit/source_map.h"
 #include "src/layout/engine.h"
 
 namespace hlokit::layout {
 
 bool Engine::Fail(DiagId id, std::string message, std::string help, ExitCode code) {
-  return Fail(MakeError(code, id, std::move(message), std::move(help)).error());
+  Error error = MakeError(code, id, std::move(message), std::move(help)).error();
+  // The first instruction that the message names is where the reader should look. (Arguments are
+  // evaluated in no particular order, so the order of the quotes says nothing.)
+  Diagnostic& diagnostic = error.diagnostics[0];
+  InstId first;
+  size_t first_at = std::string::npos;
+  for (InstId inst : std::exchange(quoted_, {})) {
+    size_t at = diagnostic.message.find(fmt::format("'{}'", module_.name(inst)));
+    if (at < first_at) {
+      first = inst;
+      first_at = at;
+    }
+  }
+  if (first.valid()) {
+    SourceMap map(module_);
+    diagnostic.location = map.Location(first);
+    diagnostic.source_line = map.Line(diagnostic.location.line);
+  }
+  return Fail(std::move(error));
 }
 
 /// The first error is the one that is told.
@@ -18,6 +37,7 @@ bool Engine::Fail(Error error) {
 
 std::string Engine::Quote(InstId inst) const {
   if (!inst.valid()) return "no instruction";
+  quoted_.push_back(inst);
   return fmt::format("'{}' ({})", module_.name(inst), OpcodeText(module_.opcode(inst)));
 }
 
