@@ -288,6 +288,9 @@ class Module {
   void set_opcode(InstId id, Opcode opcode) { opcodes_[id.value] = opcode; }
   /// Replaces one operand; keeps the user lists right (a removed user's slot takes the last entry).
   void SetOperand(InstId id, uint32_t index, InstId new_operand);
+  /// The same in constant time when more is known: `fresh` has no user yet, and `still_uses_old`
+  /// says whether another operand of `id` is the old value too. For wide instructions.
+  void SetOperandToNew(InstId id, uint32_t index, InstId fresh, bool still_uses_old);
   /// Replaces the whole operand list.
   void SetOperands(InstId id, std::span<const InstId> operands);
   /// Every user of `old` uses `replacement` instead (users that are `replacement` itself excepted);
@@ -356,12 +359,23 @@ class Module {
   mutable bool users_built_ = false;
   mutable std::vector<UserList> users_;
   mutable std::vector<InstId> user_pool_;
+  uint32_t remove_hints_[16] = {};  // where the next user to remove probably stands
   // Name roots that a pass asked for.
   struct NameRoot {
     std::vector<bool> used;  // small numbers
     std::unordered_map<uint64_t, bool> used_large;
     uint64_t next = 0;
   };
+  /// Instruction names by the hash of their root, built once many roots were asked for: without it
+  /// every further root would cost a walk over all names.
+  struct NameIndex {
+    std::vector<uint32_t> head, next;  // bucket -> name + 1 -> the next one in the bucket + 1
+    uint32_t roots = 0;                // asked for so far
+    uint32_t given_since = 0;          // names given out since the index was built
+  };
+  NameIndex name_index_;
+  template <typename Learn>
+  void LearnInstructionNames(std::string_view root, Learn learn);
   StrRef UniqueName(std::string_view wanted, bool computations,
                     std::unordered_map<std::string, NameRoot>* roots);
   std::unordered_map<std::string, NameRoot> instruction_name_roots_;

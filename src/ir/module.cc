@@ -126,10 +126,11 @@ InstId Module::AddInstruction(CompId computation, Opcode opcode, ShapeId shape,
   computations_[computation.value].instructions.push_back(id);
   if (users_built_) {
     users_.emplace_back();
-    for (size_t i = 0; i < operands.size(); ++i) {
-      bool seen = false;
-      for (size_t j = 0; j < i && !seen; ++j) seen = operand(id, j) == operand(id, i);
-      if (!seen) AddUser(operand(id, i), id);
+    for (uint32_t i = 0; i < operand_count(id); ++i) {
+      // The newest user stands last: a second use finds itself there.
+      InstId used = operand(id, i);
+      const UserList& list = users_[used.value];
+      if (list.count == 0 || user_pool_[list.begin + list.count - 1] != id) AddUser(used, id);
     }
   }
   return id;
@@ -182,10 +183,25 @@ void Module::RemoveUser(InstId used, InstId user) {
   UserList& list = users_[used.value];
   auto begin = user_pool_.begin() + list.begin;
   auto end = begin + list.count;
-  auto at = std::find(begin, end, user);
-  if (at == end) return;
+  // Passes remove the users of a value in list order more often than not: start where the last
+  // removal from this list (or one with the same hint) ended.
+  uint32_t& hint = remove_hints_[used.value % std::size(remove_hints_)];
+  auto middle = begin + std::min(hint, list.count);
+  auto at = std::find(middle, end, user);
+  if (at == end) at = std::find(begin, middle, user);
+  if (at == end || *at != user) return;
+  hint = static_cast<uint32_t>(at - begin);
   *at = *(end - 1);
   --list.count;
+}
+
+void Module::SetOperandToNew(InstId id, uint32_t index, InstId fresh, bool still_uses_old) {
+  InstId& slot = operand_pool_[operand_begin_[id.value] + index];
+  InstId old = slot;
+  slot = fresh;
+  if (!users_built_) return;
+  if (!still_uses_old) RemoveUser(old, id);
+  AddUser(fresh, id);
 }
 
 void Module::SetOperand(InstId id, uint32_t index, InstId new_operand) {
@@ -372,6 +388,34 @@ constexpr uint64_t kSmallNumbers = 1 << 20;
 
 }  // namespace
 
+template <typename Learn>
+void Module::LearnInstructionNames(std::string_view root, Learn learn) {
+  constexpr uint32_t kRootsWithoutIndex = 16;
+  NameIndex& index = name_index_;
+  if (++index.roots <= kRootsWithoutIndex) {
+    for (StrRef name : names_) learn(name);
+    return;
+  }
+  std::hash<std::string_view> hash;
+  if (index.head.empty()) {
+    index.head.resize(std::bit_ceil(names_.size() / 2 + 1));
+    index.next.resize(names_.size());
+    for (uint32_t i = 0; i < names_.size(); ++i) {
+      uint32_t& head = index.head[hash(Split(str(names_[i])).root) & (index.head.size() - 1)];
+      index.next[i] = head;
+      head = i + 1;
+    }
+    index.given_since = 0;
+  }
+  for (uint32_t at = index.head[hash(root) & (index.head.size() - 1)]; at != 0;
+       at = index.next[at - 1]) {
+    learn(names_[at - 1]);
+  }
+  // Names that were given out since then are known to their roots.
+  if (names_.size() - index.next.size() <= index.given_since) return;
+  for (size_t i = index.next.size(); i < names_.size(); ++i) learn(names_[i]);
+}
+
 StrRef Module::UniqueName(std::string_view wanted, bool computations,
                           std::unordered_map<std::string, NameRoot>* roots) {
   SplitName split = Split(wanted);
@@ -396,9 +440,10 @@ StrRef Module::UniqueName(std::string_view wanted, bool computations,
     if (computations) {
       for (const ComputationData& c : computations_) learn(c.name);
     } else {
-      for (StrRef name : names_) learn(name);
+      LearnInstructionNames(split.root, learn);
     }
   }
+  if (!computations) ++name_index_.given_since;
   uint64_t number = split.number;
   if (!use(number)) {
     while (!use(root.next)) ++root.next;

@@ -31,6 +31,7 @@ bool Engine::AssignInstruction(InstId inst) {
     module_.set_shape(inst, shapes_.WithLeafLayouts(shape, layouts));
   }
   uint32_t count = OperandCount(inst);
+  wide_uses_.clear();
   for (uint32_t k = 0; k < count; ++k) {
     const OperandConstraint& c = operand_constraints_[own.first_operand + k];
     if ((c.flags & kExists) == 0) continue;
@@ -66,9 +67,19 @@ bool Engine::CopyOperandIfNeeded(InstId inst, uint32_t operand) {
   copy_definer_ = operands_[info(inst).first_operand + operand];
   InstId copy = CopyWithLayout(value, wanted);
   if (!copy.valid()) return false;
-  module_.SetOperand(inst, operand, copy);
+  ReplaceOperand(inst, operand, copy);
   FinishCopy(copy);
   return true;
+}
+
+/// An instruction with many operands must not look through all of them for each copy.
+void Engine::ReplaceOperand(InstId inst, uint32_t operand, InstId copy) {
+  if (!info(inst).Has(kWide)) return module_.SetOperand(inst, operand, copy);
+  if (wide_uses_.empty()) {
+    for (InstId used : module_.operands(inst)) ++wide_uses_[used.value];
+  }
+  uint32_t left = --wide_uses_[module_.operand(inst, operand).value];
+  module_.SetOperandToNew(inst, operand, copy, left != 0);
 }
 
 /// The branch takes the operand as it is, and copies it inside, where it may not be needed at once.

@@ -42,6 +42,8 @@ bool Engine::BufferToOperands(const Buffer& buffer, LayoutId layout, int priorit
     return SetOperand(first + k, inst, layout, {true, true, priority},
                       {TraceRule::kAllReduce, inst});
   }
+  bool sweep = own.Has(kWide) && own.Has(kKeepsLayout);
+  if (sweep && KnowsAllOperands(inst, buffer.rank, layout)) return true;
   // From here on requests have the current priority, not that of the buffer.
   for (uint32_t k = 0; k < count; ++k) {
     const InstInfo& op = info(operands_[first + k]);
@@ -73,6 +75,7 @@ bool Engine::BufferToOperands(const Buffer& buffer, LayoutId layout, int priorit
                                      {rule, inst}));
     }
   }
+  if (sweep) NoteOperandSweep(inst, InstId(), buffer.rank, layout);
   return true;
 }
 

@@ -110,77 +110,95 @@ bool Engine::ConcatenateHasLarger(InstId user, InstId op) {
 }
 
 /// Step 8: all operands of this rank and all outputs of this rank get the layout.
-///
-/// Every operand constraint of an instruction with n operands would visit all n again. So wide
-/// instructions remember, per rank, that all their operands and outputs have one layout already:
-/// that is known after two sweeps from different values (a sweep leaves its own value out), and
-/// holds until one of them gets another layout.
 bool Engine::OperandToSiblings(InstId user, InstId op, LayoutId layout, int priority) {
   const InstInfo& own = info(user);
   uint32_t rank = info(op).rank;
   if (own.opcode == Opcode::kConcatenate && ConcatenateHasLarger(user, op)) return true;
   bool wide = own.Has(kWide);
+  Strength strength{true, true, priority};
+  if (!wide || !KnowsAllOperands(user, rank, layout)) {
+    uint32_t count = OperandCount(user);
+    for (uint32_t k = 0; k < count; ++k) {
+      InstId sibling = operands_[own.first_operand + k];
+      if (sibling == op || info(sibling).rank != rank || rank <= 1) continue;
+      HLOKIT_LAYOUT_CHECK(
+          SetOperand(own.first_operand + k, user, layout, strength, {TraceRule::kSibling, user}));
+    }
+    if (wide) NoteOperandSweep(user, op, rank, layout);
+  }
+  Why why{TraceRule::kSameLayoutOutput, user};
+  if (own.IsArray()) {
+    if (own.rank <= 1 || own.rank != rank || buffers_[BufferAt(user)].definer != user) return true;
+    return SetBuffer(BufferAt(user), layout, strength, user, why);
+  }
   if (wide) {
     auto known = sweeps_.find(SweepKey(user, rank));
-    if (known != sweeps_.end() && known->second.complete == 2 &&
+    if (known != sweeps_.end() && known->second.outputs &&
         known->second.order == shapes_.order(layout) && priority <= known->second.priority) {
       return true;
     }
   }
-  Strength strength{true, true, priority};
-  uint32_t count = OperandCount(user);
-  for (uint32_t k = 0; k < count; ++k) {
-    InstId sibling = operands_[own.first_operand + k];
-    if (sibling == op || info(sibling).rank != rank || rank <= 1) continue;
-    HLOKIT_LAYOUT_CHECK(
-        SetOperand(own.first_operand + k, user, layout, strength, {TraceRule::kSibling, user}));
+  for (uint32_t i = 0; i < SubshapeCount(user); ++i) {
+    const Buffer& buffer = buffers_[BufferAt(user, i)];
+    if (buffer.definer != user) continue;
+    if (buffer.rank == kNotAnArray && !shapes_.IsTuple(buffer.shape)) return FailNoRank(user, i);
+    if (buffer.rank <= 1 || buffer.rank != rank) continue;
+    HLOKIT_LAYOUT_CHECK(SetBuffer(BufferAt(user, i), layout, strength, user, why));
   }
-  Why why{TraceRule::kSameLayoutOutput, user};
-  if (own.IsArray()) {
-    if (own.rank > 1 && own.rank == rank && buffers_[BufferAt(user)].definer == user) {
-      HLOKIT_LAYOUT_CHECK(SetBuffer(BufferAt(user), layout, strength, user, why));
-    }
-  } else {
-    for (uint32_t i = 0; i < SubshapeCount(user); ++i) {
-      const Buffer& buffer = buffers_[BufferAt(user, i)];
-      if (buffer.definer != user) continue;
-      if (buffer.rank == kNotAnArray && !shapes_.IsTuple(buffer.shape)) return FailNoRank(user, i);
-      if (buffer.rank <= 1 || buffer.rank != rank) continue;
-      HLOKIT_LAYOUT_CHECK(SetBuffer(BufferAt(user, i), layout, strength, user, why));
+  if (wide) {
+    auto known = sweeps_.find(SweepKey(user, rank));
+    if (known != sweeps_.end() && known->second.order == shapes_.order(layout)) {
+      known->second.outputs = true;
+      known->second.priority = priority;
     }
   }
-  if (wide) NoteSweep(user, op, rank, layout, priority);
   return true;
+}
+
+// ---- wide instructions ----
+//
+// Every constraint of an instruction with n operands (or outputs) would visit all n operands again.
+// So wide instructions remember, per rank, that all their operands (and outputs) have one order
+// already: further requests of that order would all be refused. It holds until one of them gets
+// another order. The trace leaves these refusals out.
+
+bool Engine::KnowsAllOperands(InstId inst, uint32_t rank, LayoutId layout) const {
+  auto known = sweeps_.find(SweepKey(inst, rank));
+  return known != sweeps_.end() && known->second.all_operands &&
+         known->second.order == shapes_.order(layout);
+}
+
+/// After all operands of the rank but `left_out` were asked for the layout.
+void Engine::NoteOperandSweep(InstId inst, InstId left_out, uint32_t rank, LayoutId layout) {
+  // A refused request (the constraint has a higher priority) shows in a different order.
+  LayoutId order = shapes_.order(layout);
+  const InstInfo& own = info(inst);
+  for (uint32_t k = 0; k < OperandCount(inst); ++k) {
+    InstId operand = operands_[own.first_operand + k];
+    if (operand == left_out || info(operand).rank != rank) continue;
+    const OperandConstraint& c = operand_constraints_[own.first_operand + k];
+    if ((c.flags & kIsShape) != 0 || shapes_.order(LayoutId(c.payload)) != order) return;
+  }
+  Sweep& sweep = sweeps_[SweepKey(inst, rank)];
+  if (sweep.order != order) sweep = {.order = order, .first = left_out};
+  // Two sweeps that left out different values have covered all.
+  if (sweep.first != left_out || !left_out.valid()) sweep.all_operands = true;
+}
+
+/// An output of this rank has got another order.
+void Engine::ForgetSweep(InstId inst, uint32_t rank) {
+  auto known = sweeps_.find(SweepKey(inst, rank));
+  if (known != sweeps_.end()) known->second.outputs = false;
+}
+
+void Engine::NoteOperandOfWide(InstId user, uint32_t rank, LayoutId layout) {
+  auto known = sweeps_.find(SweepKey(user, rank));
+  if (known != sweeps_.end() && known->second.order != shapes_.order(layout)) sweeps_.erase(known);
 }
 
 bool Engine::FailNoRank(InstId user, uint32_t index) {
   return Fail(DiagId::kLayoutNoRank,
               "a layout would have to spread to " + Place(user, index) + ", which is no array");
-}
-
-void Engine::NoteSweep(InstId user, InstId op, uint32_t rank, LayoutId layout, int priority) {
-  // Were all requests taken? A refused one (a higher priority) shows in a different layout.
-  LayoutId order = shapes_.order(layout);
-  const InstInfo& own = info(user);
-  for (uint32_t k = 0; k < OperandCount(user); ++k) {
-    InstId sibling = operands_[own.first_operand + k];
-    if (sibling == op || info(sibling).rank != rank) continue;
-    const OperandConstraint& c = operand_constraints_[own.first_operand + k];
-    if ((c.flags & kIsShape) != 0 || shapes_.order(LayoutId(c.payload)) != order) return;
-  }
-  Sweep& sweep = sweeps_[SweepKey(user, rank)];
-  if (sweep.complete == 0 || sweep.order != order || sweep.priority != priority) {
-    sweep = {.order = order, .first = op, .priority = priority, .complete = 1};
-  } else if (sweep.first != op) {
-    sweep.complete = 2;
-  }
-}
-
-void Engine::ForgetSweep(InstId inst, uint32_t rank) { sweeps_.erase(SweepKey(inst, rank)); }
-
-void Engine::NoteOperandOfWide(InstId user, uint32_t rank, LayoutId layout) {
-  auto known = sweeps_.find(SweepKey(user, rank));
-  if (known != sweeps_.end() && known->second.order != shapes_.order(layout)) sweeps_.erase(known);
 }
 
 /// Step 9: each output may get a layout that is chosen for it.
