@@ -41,7 +41,8 @@ std::string_view OpName(const Module& module, InstId id) {
 
 Side::Side(const Module& module, KeyTable& keys) : module_(module), keys_(keys) {
   size_t instructions = module.instruction_count();
-  source_.resize(instructions);
+  for (uint32_t i = 0; i < instructions; ++i) origin_.push_back(InstId(i));
+  source_ = origin_;
   local_.resize(instructions);
   value_.resize(instructions);
   own_.resize(instructions);
@@ -91,7 +92,7 @@ void Side::Describe(CompId computation) {
 }
 
 void Side::DescribeInstruction(InstId id) {
-  source_[id.value] = id;
+  origin_[id.value] = FindOrigin(id);
   source_[id.value] = FindSource(id);
   uint64_t local = LocalHash(id);
   uint64_t own = local;
@@ -106,41 +107,39 @@ void Side::DescribeInstruction(InstId id) {
   value_[id.value] = IsPlumbing(id) ? value_[source_[id.value].value] : own;
 }
 
-InstId Side::FindSource(InstId id) const {
-  switch (module_.opcode(id)) {
-    case Opcode::kCopy:
-      return module_.operand_count(id) == 1 ? Source(module_.operand(id, 0)) : id;
-    case Opcode::kGetTupleElement: {
-      InstId tuple = Source(module_.operand(id, 0));
-      int64_t index = module_.tuple_index(id);
-      if (module_.opcode(tuple) != Opcode::kTuple || index < 0 ||
-          index >= module_.operand_count(tuple)) {
-        return id;
-      }
-      return Source(module_.operand(tuple, static_cast<uint32_t>(index)));
-    }
-    case Opcode::kTuple:
-      return TupleSource(id);
-    default:
-      return id;
-  }
-}
-
-/// The value whose elements a tuple lists, all of them and in order; else the tuple.
-InstId Side::TupleSource(InstId id) const {
+/// Behind copies, and behind tuples that list all elements of one value in order, which is how
+/// layout assignment copies a part of a tuple.
+InstId Side::FindOrigin(InstId id) const {
   uint32_t count = module_.operand_count(id);
+  if (module_.opcode(id) == Opcode::kCopy && count == 1) {
+    return origin_[module_.operand(id, 0).value];
+  }
+  if (module_.opcode(id) != Opcode::kTuple) return id;
   InstId whole;
   for (uint32_t k = 0; k < count; ++k) {
-    InstId element = Source(module_.operand(id, k));
+    InstId element = origin_[module_.operand(id, k).value];
     if (module_.opcode(element) != Opcode::kGetTupleElement || module_.tuple_index(element) != k) {
       return id;
     }
-    InstId from = Source(module_.operand(element, 0));
+    InstId from = origin_[module_.operand(element, 0).value];
     if (k != 0 && from != whole) return id;
     whole = from;
   }
   if (!whole.valid() || BareKey(module_.shape(whole)) != BareKey(module_.shape(id))) return id;
   return whole;
+}
+
+InstId Side::FindSource(InstId id) const {
+  InstId origin = origin_[id.value];
+  if (origin != id) return Source(origin);
+  if (module_.opcode(id) != Opcode::kGetTupleElement) return id;
+  InstId tuple = origin_[module_.operand(id, 0).value];
+  int64_t index = module_.tuple_index(id);
+  if (module_.opcode(tuple) != Opcode::kTuple || index < 0 ||
+      index >= module_.operand_count(tuple)) {
+    return id;
+  }
+  return Source(module_.operand(tuple, static_cast<uint32_t>(index)));
 }
 
 uint64_t Side::LocalHash(InstId id) const {

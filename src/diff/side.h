@@ -64,7 +64,7 @@ class Side {
   void Describe(CompId computation);
   void DescribeInstruction(InstId id);
   InstId FindSource(InstId id) const;
-  InstId TupleSource(InstId id) const;
+  InstId FindOrigin(InstId id) const;
   uint64_t LocalHash(InstId id) const;
   uint64_t AttrHash(uint64_t hash, const Attr& attr) const;
   uint64_t LiteralHash(uint64_t hash, LiteralId literal) const;
@@ -75,7 +75,9 @@ class Side {
   mutable std::vector<uint32_t> bare_keys_, full_keys_;  // by shape, filled on demand
   std::vector<std::vector<InstId>> order_;               // by computation
   std::vector<uint64_t> content_, exact_content_;        // by computation
-  std::vector<InstId> source_;                           // by instruction, as all that follow
+  // By instruction, as all that follow. `origin_` looks through copies and tuples that repeat
+  // another one, `source_` into known tuples too.
+  std::vector<InstId> origin_, source_;
   std::vector<uint64_t> local_, value_, own_, exact_;
   std::vector<uint32_t> use_begin_;
   std::vector<Use> uses_;
