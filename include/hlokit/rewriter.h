@@ -50,9 +50,9 @@ class Rewriter {
   Module& module() { return module_; }
   bool changed() const { return changed_; }
 
-  /// A new instruction named after its opcode.
+  /// A new instruction named after `name`, or after its opcode when that is empty.
   InstId Add(CompId computation, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
-             std::span<const Attr> attributes = {});
+             std::span<const Attr> attributes = {}, std::string_view name = {});
   InstId AddUnary(Opcode opcode, ShapeId shape, InstId operand,
                   std::span<const Attr> attributes = {});
   /// get-tuple-element.
@@ -67,8 +67,10 @@ class Rewriter {
   /// Replaces all uses of `old` (and the root) by `replacement`, then removes `old`. Returns false and
   /// does nothing when both carry a sharding and the two differ, or `edges` says so.
   bool Replace(InstId old, InstId replacement, ControlEdges edges = ControlEdges::kMove);
-  /// Replaces the uses only.
+  /// Replaces the uses only (and the root). Fusions that now read a value twice read it once.
   void ReplaceUses(InstId old, InstId replacement);
+  /// The same for some users, and not for the root.
+  void ReplaceUsesBy(std::span<const InstId> users, InstId old, InstId replacement);
   void SetOperand(InstId inst, uint32_t index, InstId operand);
   void SetShape(InstId inst, ShapeId shape);
   void NoteAdded(InstId inst) { Log(Edit::Kind::kAdded, inst); }

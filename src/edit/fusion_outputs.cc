@@ -1,8 +1,9 @@
-// Which outputs and operands of a fusion does nobody need?
+// Which outputs and operands does a fusion not need?
 #include "src/edit/fusion_outputs.h"
 
 #include <algorithm>
 #include <string>
+#include <unordered_map>
 
 namespace hlokit {
 namespace {
@@ -84,6 +85,35 @@ void NarrowTo(Rewriter& rewriter, InstId fusion, CompId body, std::span<const ui
   }
 }
 
+/// Keeps the parameters that `keep` marks, and the operands of the fusion with them. A parameter that
+/// moves up is renamed after its new number. The others must be unread.
+void KeepOperands(Rewriter& rewriter, InstId fusion, std::span<const uint8_t> keep) {
+  Module& module = rewriter.module();
+  CompId body = module.to_apply(fusion);
+  const std::vector<InstId> parameters = module.computation(body).parameters;
+  std::vector<InstId> kept, operands, dropped;
+  for (uint32_t i = 0; i < parameters.size(); ++i) {
+    if (!keep[i]) {
+      dropped.push_back(module.operand(fusion, i));
+      rewriter.Remove(parameters[i]);
+      continue;
+    }
+    if (kept.size() != i) {
+      int64_t number = static_cast<int64_t>(kept.size());
+      module.SetAttr(parameters[i], Attr::Integer(AttrKind::kParameterNumber, number));
+      module.set_name(parameters[i],
+                      module.UniqueInstructionName("param_" + std::to_string(number)));
+      rewriter.NoteChanged(parameters[i]);
+    }
+    kept.push_back(parameters[i]);
+    operands.push_back(module.operand(fusion, i));
+  }
+  module.computation(body).parameters = kept;
+  module.SetOperands(fusion, operands);
+  rewriter.NoteChanged(fusion);
+  for (InstId operand : dropped) rewriter.RemoveIfUnused(operand);
+}
+
 }  // namespace
 
 std::vector<InstId> RemoveUnusedFusionOutputs(Rewriter& rewriter, CompId computation) {
@@ -108,32 +138,41 @@ std::vector<InstId> RemoveUnusedFusionOutputs(Rewriter& rewriter, CompId computa
 void RemoveUnusedFusionOperands(Rewriter& rewriter, InstId fusion) {
   Module& module = rewriter.module();
   CompId body = module.to_apply(fusion);
-  const std::vector<InstId> parameters = module.computation(body).parameters;
+  std::span<const InstId> parameters = module.computation(body).parameters;
   if (parameters.size() != module.operand_count(fusion)) return;
-  std::vector<InstId> kept, operands, dropped;
-  for (uint32_t i = 0; i < parameters.size(); ++i) {
-    bool read = !module.users(parameters[i]).empty() || module.IsRoot(parameters[i]);
-    if (!read) {
-      dropped.push_back(module.operand(fusion, i));
-      rewriter.Remove(parameters[i]);
-      continue;
-    }
-    if (kept.size() != i) {
-      // A parameter that moves up is renamed after its new number.
-      int64_t number = static_cast<int64_t>(kept.size());
-      module.SetAttr(parameters[i], Attr::Integer(AttrKind::kParameterNumber, number));
-      module.set_name(parameters[i],
-                      module.UniqueInstructionName("param_" + std::to_string(number)));
-      rewriter.NoteChanged(parameters[i]);
-    }
-    kept.push_back(parameters[i]);
-    operands.push_back(module.operand(fusion, i));
+  std::vector<uint8_t> keep;
+  for (InstId parameter : parameters) {
+    keep.push_back(!module.users(parameter).empty() || module.IsRoot(parameter));
   }
-  if (dropped.empty()) return;
-  module.computation(body).parameters = kept;
-  module.SetOperands(fusion, operands);
-  rewriter.NoteChanged(fusion);
-  for (InstId operand : dropped) rewriter.RemoveIfUnused(operand);
+  if (std::count(keep.begin(), keep.end(), 0) != 0) KeepOperands(rewriter, fusion, keep);
+}
+
+void MergeEqualFusionOperands(Rewriter& rewriter, InstId fusion) {
+  Module& module = rewriter.module();
+  if (module.called_computations(fusion).size() != 1 ||
+      module.HasAttr(fusion, AttrKind::kOutputToOperandAliasing)) {
+    return;
+  }
+  std::unordered_map<uint32_t, uint32_t> first;  // operand -> its first position
+  std::vector<uint32_t> same_as(module.operand_count(fusion));
+  bool any = false;
+  for (uint32_t i = 0; i < same_as.size(); ++i) {
+    same_as[i] = first.try_emplace(module.operand(fusion, i).value, i).first->second;
+    any |= same_as[i] != i;
+  }
+  CompId body = module.to_apply(fusion);
+  if (!any || module.computation(body).parameters.size() != same_as.size() ||
+      CallerCounts(module)[body.value] != 1) {
+    return;
+  }
+  const std::vector<InstId> parameters = module.computation(body).parameters;
+  std::vector<uint8_t> keep(same_as.size(), 1);
+  for (uint32_t i = 0; i < same_as.size(); ++i) {
+    if (same_as[i] == i) continue;
+    keep[i] = 0;
+    rewriter.ReplaceUses(parameters[i], parameters[same_as[i]]);
+  }
+  KeepOperands(rewriter, fusion, keep);
 }
 
 }  // namespace hlokit

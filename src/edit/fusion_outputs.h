@@ -1,4 +1,4 @@
-// Which outputs and operands of a fusion does nobody need?
+// Which outputs and operands does a fusion not need?
 #ifndef HLOKIT_SRC_EDIT_FUSION_OUTPUTS_H_
 #define HLOKIT_SRC_EDIT_FUSION_OUTPUTS_H_
 
@@ -16,6 +16,10 @@ std::vector<InstId> RemoveUnusedFusionOutputs(Rewriter& rewriter, CompId computa
 
 /// Takes parameters that the body does not read out of body and fusion.
 void RemoveUnusedFusionOperands(Rewriter& rewriter, InstId fusion);
+
+/// A value that a fusion reads several times becomes one operand and one parameter. Does nothing when
+/// another instruction calls the body too.
+void MergeEqualFusionOperands(Rewriter& rewriter, InstId fusion);
 
 }  // namespace hlokit
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "src/edit/fusion_outputs.h"
+
 namespace hlokit {
 
 Rewriter::Rewriter(Module& module, EditLog::Group* group) : module_(module), group_(group) {
@@ -23,9 +25,11 @@ void Rewriter::Log(Edit::Kind kind, InstId inst, InstId by) {
 // ---- adding ----
 
 InstId Rewriter::Add(CompId computation, Opcode opcode, ShapeId shape,
-                     std::span<const InstId> operands, std::span<const Attr> attributes) {
+                     std::span<const InstId> operands, std::span<const Attr> attributes,
+                     std::string_view name) {
+  if (name.empty()) name = OpcodeText(opcode);
   InstId inst = module_.AddInstruction(computation, opcode, shape, operands,
-                                       module_.UniqueInstructionName(OpcodeText(opcode)));
+                                       module_.UniqueInstructionName(std::string(name)));
   if (!attributes.empty()) module_.SetAttributes(inst, attributes);
   Log(Edit::Kind::kAdded, inst);
   return inst;
@@ -80,7 +84,21 @@ bool Rewriter::Replace(InstId old, InstId replacement, ControlEdges edges) {
 }
 
 void Rewriter::ReplaceUses(InstId old, InstId replacement) {
-  module_.ReplaceAllUsesWith(old, replacement);
+  std::span<const InstId> all = module_.users(old);
+  std::vector<InstId> users(all.begin(), all.end());
+  std::erase(users, replacement);
+  ReplaceUsesBy(users, old, replacement);
+  ComputationData& owner = module_.computation(module_.computation_of(old));
+  if (owner.root == old) owner.root = replacement;
+}
+
+void Rewriter::ReplaceUsesBy(std::span<const InstId> users, InstId old, InstId replacement) {
+  for (InstId user : users) {
+    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
+      if (module_.operand(user, i) == old) module_.SetOperand(user, i, replacement);
+    }
+    if (module_.opcode(user) == Opcode::kFusion) MergeEqualFusionOperands(*this, user);
+  }
   Log(Edit::Kind::kReplaced, old, replacement);
 }
 

@@ -14,7 +14,6 @@ std::string NormalizeArgument(std::string_view argument) {
   if (rest.empty() || rest.front() == '-') return std::string(argument);
   size_t equal = std::min(rest.find('='), rest.size());
   std::string name(rest.substr(0, equal));
-  if (name == "o" || name == "h") return fmt::format("-{}{}", name, rest.substr(equal));
   if (!name.starts_with("xla_")) std::replace(name.begin(), name.end(), '_', '-');
   return fmt::format("--{}{}", name, rest.substr(equal));
 }

@@ -177,14 +177,14 @@ std::vector<Attr> Normalizer::Dimensions(InstId inst, Keep keep,
 }
 
 InstId Normalizer::Make(InstId old, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
-                        std::span<const Attr> attributes) {
+                        std::span<const Attr> attributes, std::string_view name) {
   std::vector<Attr> own(attributes.begin(), attributes.end());
   for (Attr& attr : own) {
     if (attr.kind == AttrKind::kCalledComputations) {
       attr = module_.RefsAttribute(attr.kind, module_.refs(attr));
     }
   }
-  InstId inst = rewriter_.Add(module_.computation_of(old), opcode, shape, operands, own);
+  InstId inst = rewriter_.Add(module_.computation_of(old), opcode, shape, operands, own, name);
   rewriter_.CopyMetadata(old, inst);
   return inst;
 }
@@ -226,11 +226,7 @@ Status Normalizer::Default(InstId inst) {
   std::span<const InstId> all = module_.users(inst);
   const std::vector<InstId> users(all.begin(), all.end());
   InstId back = AddBitcast(AddBitcast(inst, N(shape)), shape);
-  for (InstId user : users) {
-    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
-      if (module_.operand(user, i) == inst) rewriter_.SetOperand(user, i, back);
-    }
-  }
+  rewriter_.ReplaceUsesBy(users, inst, back);
   return {};
 }
 
@@ -243,11 +239,7 @@ Status Normalizer::Constant(InstId inst) {
   rewriter_.SetShape(inst, N(shape));
   module_.SetAttr(inst, module_.IdAttribute(AttrKind::kConstantLiteral, literal.value));
   InstId back = AddBitcast(inst, shape);
-  for (InstId user : users) {
-    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
-      if (module_.operand(user, i) == inst) rewriter_.SetOperand(user, i, back);
-    }
-  }
+  rewriter_.ReplaceUsesBy(users, inst, back);
   ComputationData& computation = module_.computation(module_.computation_of(inst));
   if (computation.root == inst) computation.root = back;
   return {};

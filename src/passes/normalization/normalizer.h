@@ -78,9 +78,9 @@ class Normalizer {
   /// The shape of an operation on `input` that only changes the element type to that of `inst`.
   ShapeId ShapeAfter(InstId input, InstId inst);
   int64_t RemapIndexVectorDim(InstId scatter, int64_t dimension, std::span<const int64_t> q) const;
-  /// The new operation, with the metadata of the old one.
+  /// The new operation, with the metadata of the old one; named after its opcode or `name`.
   InstId Make(InstId old, Opcode opcode, ShapeId shape, std::span<const InstId> operands,
-              std::span<const Attr> attributes);
+              std::span<const Attr> attributes, std::string_view name = {});
   /// Replaces `old` by `value`, through a bitcast when the shapes differ.
   void ReplaceBy(InstId old, InstId value);
   /// Make and ReplaceBy with shape N(old).

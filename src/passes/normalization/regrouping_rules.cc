@@ -85,11 +85,9 @@ Status Normalizer::Convolution(InstId inst) {
                      reorder(labels.substr(arrow + 2), inst);
   InstId operands[] = {lhs, rhs};
   Attr attr = module_.TextAttribute(AttrKind::kDimLabels, text);
-  InstId convolution =
-      Make(inst, Opcode::kConvolution, N(inst), operands, Attributes(inst, Keep::kAll, attr));
   // It counts as a clone, so it is named after the old one.
-  module_.set_name(convolution, module_.UniqueInstructionName(std::string(module_.name(inst))));
-  ReplaceBy(inst, convolution);
+  ReplaceBy(inst, Make(inst, Opcode::kConvolution, N(inst), operands,
+                       Attributes(inst, Keep::kAll, attr), module_.name(inst)));
   return {};
 }
 

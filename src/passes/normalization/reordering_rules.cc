@@ -81,7 +81,7 @@ Status Normalizer::DynamicUpdateSlice(InstId inst) {
   ASSIGN_OR_RETURN(InstId update, Input(inst, 1));
   std::vector<InstId> operands = {input, update};
   for (int64_t d : order) operands.push_back(module_.operand(inst, 2 + static_cast<uint32_t>(d)));
-  return Rewrite(inst, Opcode::kDynamicUpdateSlice, operands, Attributes(inst, Keep::kAll));
+  return Rewrite(inst, Opcode::kDynamicUpdateSlice, operands, Attributes(inst, Keep::kMeaning));
 }
 
 Status Normalizer::Pad(InstId inst) {
