@@ -126,7 +126,11 @@ Result<LoadedModule> Load(std::string contents, const std::string& name, const S
     case InputFormat::kText: {
       ReadOptions read{.strict = options.strict,
                        .fill_missing_layouts = options.fill_missing_layouts};
-      ASSIGN_OR_RETURN(out.module, ReadText(std::move(contents), read, warnings));
+      std::vector<Diagnostic> more;
+      Result<Module> module = ReadText(std::move(contents), read, &more);
+      if (warnings != nullptr) warnings->insert(warnings->end(), more.begin(), more.end());
+      if (!module) return std::unexpected(std::move(module).error());
+      out.module = std::move(*module);
       return out;
     }
     case InputFormat::kProto: {

@@ -69,7 +69,14 @@ void JsonWriter::Quoted(std::string_view text) {
       out_ += '\\';
       out_ += text[i];
     } else if (c < 0x20) {
-      out_ += fmt::format("\\u{:04x}", c);
+      constexpr std::string_view kShort = "\b\f\n\r\t";
+      size_t known = kShort.find(text[i]);
+      if (known != std::string_view::npos) {
+        out_ += '\\';
+        out_ += "bfnrt"[known];
+      } else {
+        out_ += fmt::format("\\u{:04x}", c);
+      }
     } else if (c < 0x80) {
       out_ += text[i];
     } else {
