@@ -33,12 +33,13 @@ std::string LayersText(int layers) {
         "source_file=\"/src/model.py\" source_line={}}}",
         i, 100 + i % 7);
     text += fmt::format(
-        "  d{0} = bf16[8,2048,4096]{{2,1,0}} dot(h{0}, w), lhs_contracting_dims={{2}}, "
+        "  dot{0} = bf16[8,2048,4096]{{2,1,0}} dot(h{0}, w), lhs_contracting_dims={{2}}, "
         "rhs_contracting_dims={{0}}, {1}\n"
-        "  c{0} = f32[8,2048,4096]{{2,1,0}} convert(d{0}), {1}\n"
-        "  r{0} = f32[8,2048]{{1,0}} reduce(c{0}, zero), dimensions={{2}}, to_apply=add_f, {1}\n"
-        "  b{0} = f32[8,2048,4096]{{2,1,0}} broadcast(r{0}), dimensions={{0,1}}, {1}\n"
-        "  centered{0} = f32[8,2048,4096]{{2,1,0}} subtract(c{0}, b{0}), {1}\n"
+        "  wide{0} = f32[8,2048,4096]{{2,1,0}} convert(dot{0}), {1}\n"
+        "  sum{0} = f32[8,2048]{{1,0}} reduce(wide{0}, zero), dimensions={{2}}, to_apply=add_f, "
+        "{1}\n"
+        "  spread{0} = f32[8,2048,4096]{{2,1,0}} broadcast(sum{0}), dimensions={{0,1}}, {1}\n"
+        "  centered{0} = f32[8,2048,4096]{{2,1,0}} subtract(wide{0}, spread{0}), {1}\n"
         "  h{2} = bf16[8,2048,4096]{{2,1,0}} convert(centered{0}), "
         "sharding={{devices=[8,1,1]<=[8]}}, {1}\n",
         i, meta, i + 1);
