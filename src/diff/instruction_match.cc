@@ -342,19 +342,42 @@ void InstructionMatcher::MatchPlumbing() {
       LinkPlumbing(a_.module().operand(a, k), b_.module().operand(b, k));
     }
   }
-  // What nobody reads: by contents.
-  std::unordered_map<uint64_t, std::vector<InstId>> waiting;
+  MatchUnreadPlumbing();
+}
+
+/// Plumbing that nobody reads: what passes on the same value, by name first.
+void InstructionMatcher::MatchUnreadPlumbing() {
   auto is_unread = [](const Side& side, InstId id) {
     return side.IsPlumbing(id) && side.module().users(id).empty();
   };
+  auto key = [](const Side& side, InstId id, InstId source_in_b) {
+    uint64_t hash = Mix(static_cast<uint64_t>(side.module().opcode(id)), source_in_b.value);
+    return Mix(hash, side.BareKey(side.module().shape(id)));
+  };
+  std::unordered_map<uint64_t, std::vector<InstId>> waiting;
   for (InstId id : b_.Order(comp_b_)) {
-    if (FreeB(id) && is_unread(b_, id)) waiting[b_.Own(id)].push_back(id);
+    if (FreeB(id) && is_unread(b_, id)) waiting[key(b_, id, b_.Source(id))].push_back(id);
   }
-  for (size_t i = order.size(); !waiting.empty() && i-- > 0;) {
-    if (!FreeA(order[i]) || !is_unread(a_, order[i])) continue;
-    std::vector<InstId>& candidates = waiting[a_.Own(order[i])];
-    while (!candidates.empty() && !FreeB(candidates.back())) candidates.pop_back();
-    if (!candidates.empty()) LinkPlumbing(order[i], candidates.back());
+  if (waiting.empty()) return;
+  std::span<const InstId> order = a_.Order(comp_a_);
+  for (bool by_name : {true, false}) {
+    if (by_name && !trusts_names_) continue;
+    for (size_t i = order.size(); i-- > 0;) {
+      InstId id = order[i];
+      if (!FreeA(id) || !is_unread(a_, id)) continue;
+      auto group = waiting.find(key(a_, id, PartnerOf(a_.Source(id))));
+      if (group == waiting.end()) continue;
+      if (by_name) {
+        auto namesake = names_b_.find(a_.module().name(id));
+        if (namesake == names_b_.end() || !FreeB(namesake->second)) continue;
+        InstId b = namesake->second;
+        if (b_.module().computation_of(b) == comp_b_ && is_unread(b_, b)) LinkPlumbing(id, b);
+      } else {
+        std::vector<InstId>& candidates = group->second;
+        while (!candidates.empty() && !FreeB(candidates.back())) candidates.pop_back();
+        if (!candidates.empty()) LinkPlumbing(id, candidates.back());
+      }
+    }
   }
 }
 

@@ -53,6 +53,7 @@ class InstructionMatcher {
   InstId Namesake(InstId a) const;
   // Copies and the like, last.
   void MatchPlumbing();
+  void MatchUnreadPlumbing();
   void LinkPlumbing(InstId a, InstId b);
 
   const Side& a_;

@@ -14,6 +14,8 @@ class ModuleMatcher {
   ModuleMatcher(const Side& a, const Side& b) : a_(a), b_(b), instructions_(a, b) {
     match_.of_a.resize(a.module().computation_count());
     match_.of_b.resize(b.module().computation_count());
+    for (CompId id : a.module().computation_order()) names_a_.emplace(a.module().name(id), id);
+    for (CompId id : b.module().computation_order()) names_b_.emplace(b.module().name(id), id);
   }
 
   ModuleMatch Run() {
@@ -67,8 +69,17 @@ class ModuleMatcher {
 
   void Propose(CompId a, CompId b) {
     if (!FreeA(a) && !FreeB(b)) return;
-    bool alike = SameContent(a, b) ||
-                 (instructions_.trusts_names() && a_.module().name(a) == b_.module().name(b));
+    std::string_view name_a = a_.module().name(a), name_b = b_.module().name(b);
+    bool alike = SameContent(a, b) || (instructions_.trusts_names() && name_a == name_b);
+    // One of several clones: the one with the right name may come later.
+    if (alike && name_a != name_b && instructions_.trusts_names()) {
+      auto namesake_of_a = names_b_.find(name_a);
+      auto namesake_of_b = names_a_.find(name_b);
+      alike = (namesake_of_a == names_b_.end() || !FreeB(namesake_of_a->second) ||
+               !SameContent(a, namesake_of_a->second)) &&
+              (namesake_of_b == names_a_.end() || !FreeA(namesake_of_b->second) ||
+               !SameContent(namesake_of_b->second, b));
+    }
     if (alike && FreeA(a) && FreeB(b)) return Pair(a, b);
     weak_.push_back({a, b});
   }
@@ -87,13 +98,9 @@ class ModuleMatcher {
   }
 
   void PairByName() {
-    std::unordered_map<std::string_view, CompId> names;
-    for (CompId b : b_.module().computation_order()) {
-      if (FreeB(b)) names.emplace(b_.module().name(b), b);
-    }
     for (CompId a : a_.module().computation_order()) {
-      auto found = names.find(a_.module().name(a));
-      if (FreeA(a) && found != names.end() && FreeB(found->second)) Pair(a, found->second);
+      auto found = names_b_.find(a_.module().name(a));
+      if (FreeA(a) && found != names_b_.end() && FreeB(found->second)) Pair(a, found->second);
     }
   }
 
@@ -115,6 +122,7 @@ class ModuleMatcher {
   const Side& a_;
   const Side& b_;
   InstructionMatcher instructions_;
+  std::unordered_map<std::string_view, CompId> names_a_, names_b_;
   ModuleMatch match_;
   size_t next_ = 0;  // pairs before this one have been followed
   std::vector<std::pair<CompId, CompId>> weak_;

@@ -18,7 +18,8 @@ import jsonschema
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.normpath(os.path.join(HERE, "..", ".."))
 
-# INPUT stands for the path of a module, INSTRUCTION for the name of its entry root.
+# INPUT stands for the path of a module, INSTRUCTION for the name of its entry root, AFTER for the module
+# after layout assignment (or another module where there is no such file).
 COMMANDS = [
     ["hlokit", "explain", "--format", "json", "INPUT"],
     ["hlokit", "explain", "--format", "json", "INPUT", "C1"],
@@ -28,6 +29,8 @@ COMMANDS = [
     ["hlokit", "trace", "--format", "json", "INPUT"],
     ["hlokit", "stats", "--format", "json", "INPUT"],
     ["hlokit", "verify", "--format", "json", "INPUT"],
+    ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
+    ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
 ]
 OTHERS = set()
 
@@ -35,6 +38,12 @@ OTHERS = set()
 def inputs():
     golden = sorted(glob.glob(os.path.join(ROOT, "tests/golden/data/inputs/scenarios/*.hlo")))
     return sorted(glob.glob(os.path.join(ROOT, "examples/*.hlo"))) + golden[::3]
+
+
+def after(path):
+    name = os.path.splitext(os.path.basename(path))[0]
+    result = os.path.join(ROOT, "tests/golden/data/layout-assignment/scenarios", name + ".after.hlo")
+    return result if os.path.exists(result) else os.path.join(ROOT, "examples/attention.hlo")
 
 
 def entry_root(path):
@@ -61,7 +70,8 @@ def main():
         validators[name] = jsonschema.Draft202012Validator(schema)
     for path in inputs():
         for command in COMMANDS:
-            words = [{"INPUT": path, "INSTRUCTION": entry_root(path)}.get(word, word) for word in command]
+            words = [{"INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path)}.get(word, word)
+                     for word in command]
             if None in words:
                 continue
             done = subprocess.run([os.path.join(args.bin, words[0]), *words[1:]], capture_output=True, timeout=120)
