@@ -1,6 +1,6 @@
 // hlo-opt: runs passes over HLO modules.
-// The order of this file is the order of events: flags, lists, pipeline, input, passes, output. Nothing is
-// written before everything has worked.
+// The order of this file is the order of events: flags, lists, pipeline, input, passes, output.
+// Nothing is written before everything has worked.
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -75,7 +75,7 @@ std::string ReproducerPath(const HloOptFlags& flags) {
   return (std::filesystem::path(flags.dump.directory) / "hlo_opt_reproducer.hlo").string();
 }
 
-Status RunAll(std::vector<Module>& modules, const Pipeline& pipeline, const HloOptFlags& flags) {
+Status RunAll(std::vector<Piece>& pieces, const Pipeline& pipeline, const HloOptFlags& flags) {
   std::string reproducer_path = ReproducerPath(flags);
   Observers observers(flags, reproducer_path);
   if (!flags.dump.directory.empty()) {
@@ -95,16 +95,19 @@ Status RunAll(std::vector<Module>& modules, const Pipeline& pipeline, const HloO
                      .observers = observers.list,
                      .warnings = &warnings};
   Status status;
-  for (size_t i = 0; i < modules.size() && status; ++i) {
-    Result<bool> changed = RunPipeline(modules[i], pipeline, options);
+  for (size_t i = 0; i < pieces.size() && status; ++i) {
+    Result<bool> changed = RunPipeline(pieces[i].module, pipeline, options);
     if (!changed) status = std::unexpected(std::move(changed).error());
   }
-  for (const Diagnostic& warning : warnings) std::fputs(FormatDiagnostic(warning, flags.input).c_str(), stderr);
+  for (const Diagnostic& warning : warnings)
+    std::fputs(FormatDiagnostic(warning, flags.input).c_str(), stderr);
   if (flags.stats) std::fputs(observers.stats.Report().c_str(), stderr);
   if (flags.timing) std::fputs(observers.timing.Report().c_str(), stderr);
   if (observers.reproducer.written()) {
-    std::fputs(fmt::format("hlo-opt: the module in front of the failing pass is in {}\n", reproducer_path).c_str(),
-               stderr);
+    std::fputs(
+        fmt::format("hlo-opt: the module in front of the failing pass is in {}\n", reproducer_path)
+            .c_str(),
+        stderr);
   }
   std::fputs(observers.reproducer.problem().c_str(), stderr);
   return status;
@@ -137,24 +140,26 @@ int Main(int argc, char** argv) {
   }
   if (std::optional<int> answered = AnswerQuestions(flags)) return *answered;
   if (flags.stage != "hlo") {
-    std::fputs(fmt::format("UNIMPLEMENTED: Stage {} not supported; --list-stages shows what is\n", flags.stage).c_str(),
+    std::fputs(fmt::format("UNIMPLEMENTED: Stage {} not supported; --list-stages shows what is\n",
+                           flags.stage)
+                   .c_str(),
                stderr);
     return kBadInput;
   }
   Result<Pipeline> pipeline = MakePipeline(flags);
   if (!pipeline) return Report(pipeline.error(), "", kBadInput);
   std::vector<Diagnostic> warnings;
-  Result<std::vector<Module>> modules = LoadModules(flags, &warnings);
+  Result<std::vector<Piece>> pieces = LoadPieces(flags, &warnings);
   (void)ShowWarnings(warnings, flags.input, false);
-  if (!modules) return Report(modules.error(), flags.input, kBadInput);
+  if (!pieces) return Report(pieces.error(), flags.input, kBadInput);
 
-  ModuleFormat format = flags.output_type;
+  InputFormat format = flags.output_type;
   if (flags.emit_proto) {
-    format = ModuleFormat::kPbtxt;
-  } else if (Status status = RunAll(*modules, *pipeline, flags); !status) {
+    format = InputFormat::kPbtxt;
+  } else if (Status status = RunAll(*pieces, *pipeline, flags); !status) {
     return Report(status.error(), flags.input, static_cast<int>(status.error().exit_code));
   }
-  Result<std::string> text = PrintModules(*modules, format, flags);
+  Result<std::string> text = PrintPieces(*pieces, format, flags);
   if (!text) return Report(text.error(), flags.input, static_cast<int>(text.error().exit_code));
   Status written = WriteFile(flags.output, *text);
   return written ? 0 : Report(written.error(), "", static_cast<int>(ExitCode::kIo));

@@ -10,7 +10,8 @@
 namespace hlokit {
 
 /// Attributes that a module keeps as canonical text ("{…}"), taken apart and put together again.
-/// All functions expect what the reader stored; text of another form gives fewer fields, never a crash.
+/// All functions expect what the reader stored; text of another form gives fewer fields, never a
+/// crash.
 
 /// Fields in order. Values of strings are unescaped; raw braces and numbers stay as written.
 using TextFields = std::vector<std::pair<std::string, std::string>>;

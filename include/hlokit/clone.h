@@ -25,11 +25,11 @@ struct ComputationClone {
 };
 
 /// Copies a computation under the name "NAME.SUFFIX" (made unique). Instructions are copied in
-/// creation order, keep their names up to uniqueness, and keep the control edges among themselves. Bodies
-/// of fusions, computations of custom calls and wrapped computations are cloned along, with the same
-/// suffix; every other
-/// called computation is shared. A computation that several of them call is copied once; one that
-/// calls itself stays shared. No recursion; linear in the instructions that are copied.
+/// creation order, keep their names up to uniqueness, and keep the control edges among themselves.
+/// Bodies of fusions, computations of custom calls and wrapped computations are cloned along, with
+/// the same suffix; every other called computation is shared. A computation that several of them
+/// call is copied once; one that calls itself stays shared. No recursion; linear in the
+/// instructions that are copied.
 ComputationClone CloneComputationWithMap(Module& module, CompId original, std::string_view suffix);
 
 inline CompId CloneComputation(Module& module, CompId original, std::string_view suffix = "clone") {

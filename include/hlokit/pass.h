@@ -34,7 +34,8 @@ class PassOptions {
   PassOptions() = default;
   /// All options at their fallback.
   explicit PassOptions(std::span<const OptionSpec> specs);
-  /// Sets one option. Fails with kUsage (P003, P004) on an unknown name or a value of the wrong type.
+  /// Sets one option. Fails with kUsage (P003, P004) on an unknown name or a value of the wrong
+  /// type.
   Status Set(std::string_view pass, std::string_view name, std::string_view value);
   bool Bool(std::string_view name) const { return Number(name) != 0; }
   int64_t Int(std::string_view name) const { return Number(name); }
@@ -115,7 +116,8 @@ struct PipelineInfo {
 std::span<const PipelineInfo> RegisteredPipelines();
 const PipelineInfo* FindPipeline(std::string_view name);
 
-/// The 112 names that the Neuron tool registers (neuron-passes.md section 1), in registration order.
+/// The 112 names that the Neuron tool registers (neuron-passes.md section 1), in registration
+/// order.
 struct NeuronPassName {
   std::string_view name;
   bool is_expander;
@@ -133,7 +135,8 @@ std::string NearestPassName(std::string_view wanted);
 struct PipelineStep {
   const RegisteredPass* pass;
   PassOptions options;
-  std::string pipeline;  ///< the registered pipeline that the step belongs to; empty = the outer one
+  std::string
+      pipeline;  ///< the registered pipeline that the step belongs to; empty = the outer one
 };
 struct Pipeline {
   std::string name = "transforms_pipeline";
@@ -141,9 +144,9 @@ struct Pipeline {
   /// As in --passes.
   std::string ToText() const;
 };
-/// "a,b{opt=1 x=y}": names are split at commas without trimming (hlo-opt-cli.md section 1.4), all names
-/// are looked up before anything runs. A value may be quoted, and holds blanks and commas inside
-/// brackets. Fails with kUsage (P001 … P004).
+/// "a,b{opt=1 x=y}": names are split at commas without trimming (hlo-opt-cli.md section 1.4), all
+/// names are looked up before anything runs. A value may be quoted, and holds blanks and commas
+/// inside brackets. Fails with kUsage (P001 … P004).
 Result<Pipeline> ParsePipeline(std::string_view text);
 
 /// hlo-opt-cli.md section 6, neuron-passes.md section 2. Exact names.
@@ -196,16 +199,16 @@ struct RunOptions {
   EditLog* log = nullptr;
 };
 
-/// Runs the enabled steps in order and returns whether one changed the module. The first error stops
-/// the run (there is no way back: keep a copy); its text ends with "Failed after PASS" when the
-/// verifier found the problem.
+/// Runs the enabled steps in order and returns whether one changed the module. The first error
+/// stops the run (there is no way back: keep a copy); its text ends with "Failed after PASS" when
+/// the verifier found the problem.
 Result<bool> RunPipeline(Module& module, const Pipeline& pipeline, const RunOptions& options = {});
 
 /// Checks one invariant. Fails with kUnsupported (P007).
 Status CheckInvariant(const Module& module, Invariant invariant);
 std::string_view InvariantText(Invariant invariant);
 
-/// What the verifier says, or nothing to say when this build has none.
+/// What the verifier says (layout-insensitive, mixed precision allowed).
 Status VerifyForPasses(const Module& module);
 
 }  // namespace hlokit

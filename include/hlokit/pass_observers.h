@@ -16,8 +16,8 @@ namespace hlokit {
 
 /// What to write while a pipeline runs; hlo-opt-cli.md section 7.
 struct DumpOptions {
-  std::string directory;            ///< "-" = standard output; empty = no dumps
-  std::optional<std::string> pass_re;      ///< dumps between passes; ".*" = after changing passes only
+  std::string directory;               ///< "-" = standard output; empty = no dumps
+  std::optional<std::string> pass_re;  ///< dumps between passes; ".*" = after changing passes only
   std::optional<std::string> module_re;    ///< which modules; unanchored
   std::optional<std::string> pipeline_re;  ///< which pipelines; unanchored
   int64_t max_modules = -1;

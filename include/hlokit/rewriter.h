@@ -35,10 +35,10 @@ struct EditLog {
   std::vector<Group> groups;
 };
 
-/// The edits that passes make, with the rules that hold for all of them: an instruction that replaces
-/// another one inherits what it lacks (metadata, frontend attributes, sharding, origin, control edges), takes
-/// over the name when both have the same opcode, and the replaced one goes together with operands that
-/// nobody else needs. Dead instructions stay in the lists until Finish.
+/// The edits that passes make, with the rules that hold for all of them: an instruction that
+/// replaces another one inherits what it lacks (metadata, frontend attributes, sharding, origin,
+/// control edges), takes over the name when both have the same opcode, and the replaced one goes
+/// together with operands that nobody else needs. Dead instructions stay in the lists until Finish.
 class Rewriter {
  public:
   /// `group` receives the log, null when nobody asks.
@@ -64,8 +64,8 @@ class Rewriter {
     kMove,    ///< the replacement gets them; operands that become unused go with theirs
     kRefuse,  ///< an instruction that has some is not replaced
   };
-  /// Replaces all uses of `old` (and the root) by `replacement`, then removes `old`. Returns false and
-  /// does nothing when both carry a sharding and the two differ, or `edges` says so.
+  /// Replaces all uses of `old` (and the root) by `replacement`, then removes `old`. Returns false
+  /// and does nothing when both carry a sharding and the two differ, or `edges` says so.
   bool Replace(InstId old, InstId replacement, ControlEdges edges = ControlEdges::kMove);
   /// Replaces the uses only (and the root). Fusions that now read a value twice read it once.
   void ReplaceUses(InstId old, InstId replacement);
@@ -114,9 +114,9 @@ class Rewriter {
   std::vector<uint8_t> effects_;  // by computation, filled on first need
 };
 
-/// Does running the instruction do more than computing its value (send, infeed, rng, …)? Effects inside
-/// called computations count (`effects` comes from ComputationsWithEffects), for async-done those of its
-/// async-start, and tokens of a recv-done that an after-all collects.
+/// Does running the instruction do more than computing its value (send, infeed, rng, …)? Effects
+/// inside called computations count (`effects` comes from ComputationsWithEffects), for async-done
+/// those of its async-start, and tokens of a recv-done that an after-all collects.
 bool HasEffect(const Module& module, InstId inst, std::span<const uint8_t> effects);
 /// The same without looking into called computations.
 bool HasOwnEffect(const Module& module, InstId inst);

@@ -10,9 +10,9 @@ namespace hlokit {
 /// computations that nobody calls. Parameters stay. Returns whether anything went. Linear.
 bool RemoveDeadCode(Module& module, EditLog::Group* log = nullptr);
 
-/// get-tuple-element(tuple(…)) becomes the element; tuple(get-tuple-element(x, 0), …) of all elements of
-/// x in order becomes x. `skip_entry` leaves the entry computation alone. Returns whether anything
-/// changed. Linear.
+/// get-tuple-element(tuple(…)) becomes the element; tuple(get-tuple-element(x, 0), …) of all
+/// elements of x in order becomes x. `skip_entry` leaves the entry computation alone. Returns
+/// whether anything changed. Linear.
 bool SimplifyTuples(Module& module, bool skip_entry = false, EditLog::Group* log = nullptr);
 
 }  // namespace hlokit

@@ -83,18 +83,12 @@ struct MetadataField {
   enum { kString, kRaw, kPlain } form;
 };
 constexpr MetadataField kMetadataFields[] = {
-    {"op_type", MetadataField::kString},
-    {"op_name", MetadataField::kString},
-    {"source_file", MetadataField::kString},
-    {"source_line", MetadataField::kPlain},
-    {"source_end_line", MetadataField::kPlain},
-    {"source_column", MetadataField::kPlain},
-    {"source_end_column", MetadataField::kPlain},
-    {"profile_type", MetadataField::kPlain},
-    {"deduplicated_name", MetadataField::kString},
-    {"scheduling_name", MetadataField::kRaw},
-    {"stack_frame_id", MetadataField::kPlain},
-    {"metadata_payload", MetadataField::kString},
+    {"op_type", MetadataField::kString},           {"op_name", MetadataField::kString},
+    {"source_file", MetadataField::kString},       {"source_line", MetadataField::kPlain},
+    {"source_end_line", MetadataField::kPlain},    {"source_column", MetadataField::kPlain},
+    {"source_end_column", MetadataField::kPlain},  {"profile_type", MetadataField::kPlain},
+    {"deduplicated_name", MetadataField::kString}, {"scheduling_name", MetadataField::kRaw},
+    {"stack_frame_id", MetadataField::kPlain},     {"metadata_payload", MetadataField::kString},
 };
 
 }  // namespace
@@ -226,7 +220,8 @@ std::string UnescapeText(std::string_view escaped) {
     if (next >= '0' && next <= '7') {
       int value = 0;
       size_t end = std::min(i + 3, escaped.size());
-      for (; i < end && escaped[i] >= '0' && escaped[i] <= '7'; ++i) value = value * 8 + (escaped[i] - '0');
+      for (; i < end && escaped[i] >= '0' && escaped[i] <= '7'; ++i)
+        value = value * 8 + (escaped[i] - '0');
       --i;
       out += static_cast<char>(value);
     } else if (size_t at = kLetters.find(next); at != std::string_view::npos) {

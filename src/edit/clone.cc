@@ -9,7 +9,8 @@ namespace hlokit {
 namespace {
 
 bool ClonesItsComputations(Opcode opcode) {
-  return opcode == Opcode::kFusion || opcode == Opcode::kCustomCall || opcode == Opcode::kAsyncStart;
+  return opcode == Opcode::kFusion || opcode == Opcode::kCustomCall ||
+         opcode == Opcode::kAsyncStart;
 }
 
 /// The copy of one computation while it is being made.
@@ -24,8 +25,7 @@ struct Frame {
 
 /// Instructions are held back until the computation is complete: names are given out when a
 /// computation joins the module, inner computations first, the computation before its instructions.
-void Materialise(Module& module, Frame* frame,
-                 const std::unordered_map<uint32_t, CompId>& clones,
+void Materialise(Module& module, Frame* frame, const std::unordered_map<uint32_t, CompId>& clones,
                  std::string_view suffix) {
   std::string wanted(module.name(frame->original));
   wanted += '.';
@@ -38,7 +38,8 @@ void Materialise(Module& module, Frame* frame,
     module.computation(frame->clone).execution_thread = thread;
     module.computation(frame->clone).parameters.resize(parameters);
   }
-  // Creation order need not be an order of dependence after edits, so operands come in a second sweep.
+  // Creation order need not be an order of dependence after edits, so operands come in a second
+  // sweep.
   for (InstId original : frame->order) {
     InstId clone = CloneInstruction(module, original, frame->clone, {}, module.shape(original));
     frame->map.emplace(original.value, clone);
@@ -58,10 +59,12 @@ void Materialise(Module& module, Frame* frame,
   for (auto [original, clone] : frame->pairs) {
     if (module.operand_count(original) == 0) continue;
     operands.clear();
-    for (InstId operand : module.operands(original)) operands.push_back(frame->map.at(operand.value));
+    for (InstId operand : module.operands(original))
+      operands.push_back(frame->map.at(operand.value));
     module.SetOperands(clone, operands);
   }
-  module.computation(frame->clone).root = frame->map.at(module.computation(frame->original).root.value);
+  module.computation(frame->clone).root =
+      frame->map.at(module.computation(frame->original).root.value);
   for (auto [original, clone] : frame->pairs) {
     std::span<const InstId> before = module.control_predecessors(original);
     if (before.empty()) continue;
@@ -76,9 +79,9 @@ void Materialise(Module& module, Frame* frame,
 InstId CloneInstruction(Module& module, InstId original, CompId target,
                         std::span<const InstId> operands, ShapeId shape, std::string_view name) {
   std::string wanted(name.empty() ? module.name(original) : name);
-  InstId clone = module.AddInstruction(target, module.opcode(original), shape, operands,
-                                       module.UniqueInstructionName(wanted),
-                                       module.source_offset(original));
+  InstId clone =
+      module.AddInstruction(target, module.opcode(original), shape, operands,
+                            module.UniqueInstructionName(wanted), module.source_offset(original));
   std::span<const Attr> all = module.attributes(original);
   std::vector<Attr> attrs(all.begin(), all.end());
   std::erase_if(attrs, [](const Attr& a) { return a.kind == AttrKind::kControlPredecessors; });

@@ -7,8 +7,8 @@
 namespace hlokit {
 namespace {
 
-/// `kept` are bodies of fusions that went together with their last element: the reference leaves those in
-/// the module, and the next run removes them.
+/// `kept` are bodies of fusions that went together with their last element: the reference leaves
+/// those in the module, and the next run removes them.
 bool RemoveDeadComputations(Module& module, const std::vector<CompId>& kept) {
   std::vector<uint8_t> live(module.computation_count(), 0);
   std::vector<CompId> work;
@@ -37,7 +37,8 @@ bool RemoveDeadComputations(Module& module, const std::vector<CompId>& kept) {
   return changed;
 }
 
-/// An unused "Sharding" custom call says something about its operand, unless it is the only one to look.
+/// An unused "Sharding" custom call says something about its operand, unless it is the only one to
+/// look.
 bool MarksSharding(const Module& module, InstId inst) {
   if (!module.IsCustomCall(inst, "Sharding") || module.operand_count(inst) == 0) return false;
   InstId operand = module.operand(inst, 0);
@@ -49,7 +50,8 @@ void SweepComputation(Rewriter& rewriter, CompId computation, std::span<const ui
   Module& module = rewriter.module();
   std::vector<InstId> unused;
   for (InstId inst : module.computation(computation).instructions) {
-    if (rewriter.IsUnused(inst) && !HasEffect(module, inst, effects) && !MarksSharding(module, inst)) {
+    if (rewriter.IsUnused(inst) && !HasEffect(module, inst, effects) &&
+        !MarksSharding(module, inst)) {
       unused.push_back(inst);
     }
   }

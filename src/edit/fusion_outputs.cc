@@ -8,7 +8,8 @@
 namespace hlokit {
 namespace {
 
-/// The body of a fusion, when no other instruction could share it and its root builds the result tuple.
+/// The body of a fusion, when no other instruction could share it and its root builds the result
+/// tuple.
 CompId NarrowableBody(const Module& module, InstId fusion) {
   if (module.opcode(fusion) != Opcode::kFusion || module.IsDead(fusion)) return {};
   if (module.called_computations(fusion).size() != 1 || module.IsRoot(fusion) ||
@@ -85,8 +86,8 @@ void NarrowTo(Rewriter& rewriter, InstId fusion, CompId body, std::span<const ui
   }
 }
 
-/// Keeps the parameters that `keep` marks, and the operands of the fusion with them. A parameter that
-/// moves up is renamed after its new number. The others must be unread.
+/// Keeps the parameters that `keep` marks, and the operands of the fusion with them. A parameter
+/// that moves up is renamed after its new number. The others must be unread.
 void KeepOperands(Rewriter& rewriter, InstId fusion, std::span<const uint8_t> keep) {
   Module& module = rewriter.module();
   CompId body = module.to_apply(fusion);

@@ -142,7 +142,8 @@ void Rewriter::RemoveWithUnusedOperands(InstId inst, bool ignore_control_edges) 
     std::vector<InstId> operands(all.begin(), all.end());
     Remove(at);
     for (InstId operand : operands) {
-      if (IsUnused(operand, ignore_control_edges) && !HasEffect(module_, operand, effects_)) work.push_back(operand);
+      if (IsUnused(operand, ignore_control_edges) && !HasEffect(module_, operand, effects_))
+        work.push_back(operand);
     }
   }
 }
@@ -292,7 +293,8 @@ std::vector<uint8_t> ComputationsWithEffects(const Module& module) {
   std::vector<CompId> work;
   for (CompId computation : module.computation_order()) {
     for (InstId inst : module.computation(computation).instructions) {
-      for (CompId callee : module.called_computations(inst)) callers[callee.value].push_back(computation);
+      for (CompId callee : module.called_computations(inst))
+        callers[callee.value].push_back(computation);
       if (!effects[computation.value] && HasOwnEffect(module, inst)) {
         effects[computation.value] = 1;
         work.push_back(computation);

@@ -1,5 +1,6 @@
 // Puts independent all-reduces that do the same into one with a tuple result.
-// The Neuron key adds the element type as text; the stock key leaves instructions with a scheduling group alone.
+// The Neuron key adds the element type as text; the stock key leaves instructions with a scheduling
+// group alone.
 #include "fmt/format.h"
 #include "hlokit/attribute_text.h"
 #include "src/passes/passes.h"
@@ -39,7 +40,8 @@ const PassInfo kAllReduceCombiner = {
     .make = MakePass<AllReduceCombiner>,
     .summary = "put independent all-reduces that do the same into one",
     .help =
-        "Members have the same reduction, replica groups and flags, do not depend on each other, carry no "
+        "Members have the same reduction, replica groups and flags, do not depend on each other, "
+        "carry no "
         "control edge, and stay together under the limits on bytes and count. One all-reduce with "
         "constrain_layout anywhere in the module stops the pass.",
     .options = AllReduceCombinerOptions(),

@@ -27,11 +27,11 @@ Status CheckParameters(const Module& module) {
     if (module.opcode(inst) != Opcode::kParameter) continue;
     LayoutId layout = shapes.layout(module.shape(inst));
     if (layout.valid() && !IsDescending(shapes, layout)) {
-      return Invalid(DiagId::kParameterNotDescending,
-                     fmt::format("layout of parameter {} is not MonotonicWithDim0Major",
-                                 module.name(inst)),
-                     fmt::format("its shape is {}; hand the parameter in with layout {{n-1,...,1,0}}",
-                                 shapes.Text(module.shape(inst))));
+      return Invalid(
+          DiagId::kParameterNotDescending,
+          fmt::format("layout of parameter {} is not MonotonicWithDim0Major", module.name(inst)),
+          fmt::format("its shape is {}; hand the parameter in with layout {{n-1,...,1,0}}",
+                      shapes.Text(module.shape(inst))));
     }
   }
   return {};
@@ -98,8 +98,10 @@ const PassInfo kAwsNeuronEnsureDescendingLayoutInRoot = {
     .make = MakePass<EnsureDescendingLayoutInRoot>,
     .summary = "copy the leaves of the entry's root tuple that are not in descending layout",
     .help =
-        "Entry parameters must be descending already. Nothing happens when the entry layout of the module is the "
-        "default one. Otherwise the root must be a flat tuple; each distinct operand whose shape is not the "
+        "Entry parameters must be descending already. Nothing happens when the entry layout of the "
+        "module is the "
+        "default one. Otherwise the root must be a flat tuple; each distinct operand whose shape "
+        "is not the "
         "plain descending one gets one copy. Nothing is removed.",
 };
 

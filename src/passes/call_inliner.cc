@@ -1,5 +1,6 @@
 // Replaces every call by the instructions of its callee.
-// Callees that nobody calls any more go; bodies of fusions are cloned when a callee is inlined twice.
+// Callees that nobody calls any more go; bodies of fusions are cloned when a callee is inlined
+// twice.
 #include <algorithm>
 #include <unordered_map>
 
@@ -118,9 +119,10 @@ Result<bool> CallInliner::Run(Module& module, PassContext& context) {
       bool last = graph.callers(callee).size() == 1;
       Inline(rewriter, inst, last);
       if (module.instruction_count() > limit) {
-        return MakeError(ExitCode::kUnsupported, DiagId::kTooLarge,
-                         fmt::format("inlining would make the module larger than {} instructions", limit),
-                         "flatten or simplify the callees first");
+        return MakeError(
+            ExitCode::kUnsupported, DiagId::kTooLarge,
+            fmt::format("inlining would make the module larger than {} instructions", limit),
+            "flatten or simplify the callees first");
       }
       if (--sites_left[callee.value] == 0 && callee != module.entry()) gone.push_back(callee);
     }
@@ -135,7 +137,8 @@ const PassInfo kCallInliner = {
     .make = MakePass<CallInliner>,
     .summary = "replace every call by the instructions of its callee",
     .help =
-        "Calls into another execution thread stay. A callee goes when its last call was inlined. Control edges "
+        "Calls into another execution thread stay. A callee goes when its last call was inlined. "
+        "Control edges "
         "of the call move to the first and last of its instructions.",
 };
 

@@ -20,7 +20,8 @@ const PassInfo kDce = {
     .make = MakePass<Dce>,
     .summary = "remove instructions and computations that nobody needs",
     .help =
-        "An instruction goes when it has no users, is not the root, is no parameter, carries no control edge "
+        "An instruction goes when it has no users, is not the root, is no parameter, carries no "
+        "control edge "
         "and has no effect of its own. Then computations that the entry does not reach go.",
 };
 

@@ -1,5 +1,5 @@
-// Gives every call site a computation of its own, so that each computation is called from one place.
-// The first call site keeps the original, all others get clones.
+// Gives every call site a computation of its own, so that each computation is called from one
+// place. The first call site keeps the original, all others get clones.
 #include <algorithm>
 
 #include "fmt/format.h"
@@ -22,8 +22,8 @@ class FlattenCallGraph : public Pass {
   Result<bool> Run(Module& module, PassContext& context) override;
 };
 
-/// Everything that a fresh clone calls is cloned too, level by level, so that the clone shares nothing.
-/// Returns false when the module grows beyond the limit.
+/// Everything that a fresh clone calls is cloned too, level by level, so that the clone shares
+/// nothing. Returns false when the module grows beyond the limit.
 bool CloneCallees(Module& module, CompId clone, uint64_t limit) {
   std::vector<CompId> work = {clone};
   while (!work.empty()) {
@@ -65,7 +65,8 @@ Result<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
         return MakeError(
             ExitCode::kUnsupported, DiagId::kTooLarge,
             fmt::format("flattening would make the module larger than {} instructions", limit),
-            "inline calls first, or remove computations that call shared computations in many levels");
+            "inline calls first, or remove computations that call shared computations in many "
+            "levels");
       }
     }
   }
@@ -78,7 +79,8 @@ const PassInfo kFlattenCallGraph = {
     .make = MakePass<FlattenCallGraph>,
     .summary = "give every call site a computation of its own",
     .help =
-        "Computations with several call sites are cloned until each has one. The first call site keeps the "
+        "Computations with several call sites are cloned until each has one. The first call site "
+        "keeps the "
         "original. Reduction computations count like all others.",
     .ensures_invariants = kEnsures,
 };

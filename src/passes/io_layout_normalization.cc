@@ -1,5 +1,6 @@
-// Makes the entry computation speak the default layout: constants are moved, everything else is stamped.
-// "Changed" tells about the constants only; stamped shapes are not reported (the contract of the tool).
+// Makes the entry computation speak the default layout: constants are moved, everything else is
+// stamped. "Changed" tells about the constants only; stamped shapes are not reported (the contract
+// of the tool).
 #include "fmt/format.h"
 #include "hlokit/printer.h"
 #include "hlokit/rewriter.h"
@@ -42,14 +43,17 @@ void WarnAboutEntryLayout(Module& module, PassContext& context) {
   }
   look(layout.result, "the result");
   if (leaves.count == 0) return;
-  context.Warn(DiagId::kStampedEntryLayout,
-               fmt::format("entry_computation_layout asks for another layout than the default one at {} place{} "
-                           "(first: {}); the instructions are stamped with the default layout all the same",
-                           leaves.count, leaves.count == 1 ? "" : "s", leaves.first),
-               "whoever runs the module must hand in and take out descending data");
+  context.Warn(
+      DiagId::kStampedEntryLayout,
+      fmt::format(
+          "entry_computation_layout asks for another layout than the default one at {} place{} "
+          "(first: {}); the instructions are stamped with the default layout all the same",
+          leaves.count, leaves.count == 1 ? "" : "s", leaves.first),
+      "whoever runs the module must hand in and take out descending data");
 }
 
-/// Bitcasts are defined by physical order, so stamping changes their value; tiles and the like get lost.
+/// Bitcasts are defined by physical order, so stamping changes their value; tiles and the like get
+/// lost.
 void WarnAboutInstructions(Module& module, PassContext& context) {
   ShapePool& shapes = module.shapes();
   Findings bitcasts, details, pinned;
@@ -85,7 +89,8 @@ void WarnAboutInstructions(Module& module, PassContext& context) {
                  std::string(help));
   };
   warn(bitcasts, DiagId::kStampedBitcast,
-       "bitcast(s) between layouts that are not the default: stamping changes which element they read",
+       "bitcast(s) between layouts that are not the default: stamping changes which element they "
+       "read",
        "run this pass before any pass that makes bitcasts, or run layout-normalization instead");
   warn(pinned, DiagId::kStampedEntryLayout,
        "instruction(s) whose layout is agreed with somebody outside are stamped",
@@ -120,8 +125,8 @@ Status CanonicalizeConstant(Rewriter& rewriter, InstId constant) {
   std::vector<int64_t> order = PhysicalOrder(shapes, layout);
   ASSIGN_OR_RETURN(InstId physical, AddPhysicalConstant(rewriter, constant, order));
   Attr dimensions = module.IntsAttribute(AttrKind::kDimensions, InversePermutation(order));
-  InstId transpose = rewriter.AddUnary(Opcode::kTranspose, module.shape(constant), physical,
-                                       {&dimensions, 1});
+  InstId transpose =
+      rewriter.AddUnary(Opcode::kTranspose, module.shape(constant), physical, {&dimensions, 1});
   rewriter.CopyMetadata(constant, transpose);
   rewriter.ReplaceUses(constant, transpose);
   return {};
@@ -152,12 +157,17 @@ Result<bool> IoLayoutNormalization::Run(Module& module, PassContext& context) {
 
 const PassInfo kIoLayoutNormalization = {
     .make = MakePass<IoLayoutNormalization>,
-    .summary = "move constants to descending storage and stamp default layouts on the entry computation",
+    .summary =
+        "move constants to descending storage and stamp default layouts on the entry computation",
     .help =
-        "Sweep 1: a constant that is not stored descending is replaced by a descending constant of its physical "
-        "dimensions and a transpose that gives back the logical view; the old constant stays, unused. Sweep 2: every "
-        "instruction of the entry gets the default layout, tuples leaf by leaf; tiles and memory spaces go. "
-        "Reports a change for sweep 1 only. Warns about bitcasts and pinned layouts, whose meaning changes.",
+        "Sweep 1: a constant that is not stored descending is replaced by a descending constant of "
+        "its physical "
+        "dimensions and a transpose that gives back the logical view; the old constant stays, "
+        "unused. Sweep 2: every "
+        "instruction of the entry gets the default layout, tuples leaf by leaf; tiles and memory "
+        "spaces go. "
+        "Reports a change for sweep 1 only. Warns about bitcasts and pinned layouts, whose meaning "
+        "changes.",
     .reports_partially = true,
 };
 

@@ -1,4 +1,5 @@
-// Runs layout assignment as a pass: every instruction gets its layouts, copies settle disagreements.
+// Runs layout assignment as a pass: every instruction gets its layouts, copies settle
+// disagreements.
 #include "hlokit/layout_assignment.h"
 
 #include "fmt/format.h"

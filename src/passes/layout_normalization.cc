@@ -1,5 +1,6 @@
-// Moves physical order from layouts into logical dimensions: every value gets a descending layout, and a
-// bitcast where old users need the old view. Bytes stay where they are, copies become transposes.
+// Moves physical order from layouts into logical dimensions: every value gets a descending layout,
+// and a bitcast where old users need the old view. Bytes stay where they are, copies become
+// transposes.
 #include <algorithm>
 
 #include "src/passes/normalization/normalizer.h"
@@ -12,11 +13,13 @@ constexpr Invariant kRequires[] = {Invariant::kLayoutsSet};
 constexpr Invariant kEnsures[] = {Invariant::kLayoutsSet};
 constexpr OptionSpec kOptions[] = {
     {"reference-quirks", OptionType::kBool, "true",
-     "write what XLA writes also where that is wrong (a scatter with an implied index vector dimension)"},
+     "write what XLA writes also where that is wrong (a scatter with an implied index vector "
+     "dimension)"},
 };
 
-/// Visits a computation depth first, operands before users. Operands are read when a user is reached, so
-/// a bitcast that replaced a value is visited too when a later user finds it in its place.
+/// Visits a computation depth first, operands before users. Operands are read when a user is
+/// reached, so a bitcast that replaced a value is visited too when a later user finds it in its
+/// place.
 class Walk {
  public:
   Walk(Rewriter& rewriter, const NormalizerOptions& options, CompId computation)
@@ -29,7 +32,8 @@ class Walk {
     InstId root = module_.computation(computation_).root;
     std::vector<InstId> ends;
     for (InstId inst : module_.computation(computation_).instructions) {
-      if (inst != root && module_.users(inst).empty() && rewriter_.control_successors(inst).empty()) {
+      if (inst != root && module_.users(inst).empty() &&
+          rewriter_.control_successors(inst).empty()) {
         ends.push_back(inst);
       }
     }
@@ -105,9 +109,12 @@ const PassInfo kLayoutNormalization = {
     .make = MakePass<LayoutNormalization>,
     .summary = "turn non-descending layouts into permuted dimensions and bitcasts",
     .help =
-        "Run it after layout-assignment. Elementwise and reordering operations work on physical dimensions, "
-        "a copy becomes a transpose. Operations without a rule (dot, reduce, fusion, …) keep their layouts; "
-        "their users read a pair of bitcasts. Reshapes must move nothing. Bodies of fusions stay as they are.",
+        "Run it after layout-assignment. Elementwise and reordering operations work on physical "
+        "dimensions, "
+        "a copy becomes a transpose. Operations without a rule (dot, reduce, fusion, …) keep their "
+        "layouts; "
+        "their users read a pair of bitcasts. Reshapes must move nothing. Bodies of fusions stay "
+        "as they are.",
     .options = kOptions,
     .requires_invariants = kRequires,
     .ensures_invariants = kEnsures,

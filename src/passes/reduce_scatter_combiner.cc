@@ -29,7 +29,8 @@ bool IsRecognisedReduction(const Module& module, InstId root) {
 std::optional<std::string> Key(const KeyInput& input) {
   const Module& module = input.module;
   std::optional<std::string> key = ReductionKey(input);
-  if (!key || !IsRecognisedReduction(module, PlainReduction(module, input.inst))) return std::nullopt;
+  if (!key || !IsRecognisedReduction(module, PlainReduction(module, input.inst)))
+    return std::nullopt;
   std::span<const int64_t> dimensions = module.dimensions(input.inst);
   *key += fmt::format(" dim={}",
                       input.setup.by_dim && !dimensions.empty() ? dimensions[0] : int64_t{-1});
@@ -40,8 +41,8 @@ class ReduceScatterCombiner : public Pass {
  public:
   std::string_view name() const override { return "reduce-scatter-combiner"; }
   Result<bool> Run(Module& module, PassContext& context) override {
-    return CombineCollectives(module, SetupFromOptions(Opcode::kReduceScatter, context.options), Key,
-                              context);
+    return CombineCollectives(module, SetupFromOptions(Opcode::kReduceScatter, context.options),
+                              Key, context);
   }
 };
 
@@ -51,8 +52,10 @@ const PassInfo kReduceScatterCombiner = {
     .make = MakePass<ReduceScatterCombiner>,
     .summary = "put independent reduce-scatters that do the same into one",
     .help =
-        "As all-reduce-combiner, for reduce-scatter. With by-dim=false members may differ in the scatter "
-        "dimension: the most frequent one wins, the others are renumbered by bitcasts (layouts must be set).",
+        "As all-reduce-combiner, for reduce-scatter. With by-dim=false members may differ in the "
+        "scatter "
+        "dimension: the most frequent one wins, the others are renumbered by bitcasts (layouts "
+        "must be set).",
     .options = DimensionCombinerOptions(),
 };
 

@@ -1,5 +1,6 @@
-// Removes tuples that are built only to be taken apart, and tuples that rebuild a tuple that exists.
-// What replaces an instruction inherits the metadata, sharding and control edges that it lacks.
+// Removes tuples that are built only to be taken apart, and tuples that rebuild a tuple that
+// exists. What replaces an instruction inherits the metadata, sharding and control edges that it
+// lacks.
 #include "hlokit/simplify.h"
 #include "src/passes/passes.h"
 

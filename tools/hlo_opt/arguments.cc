@@ -51,7 +51,8 @@ Result<std::vector<std::string>> ReadDebugOptions(const std::string& path) {
     ++line_number;
     auto trim = [](std::string_view s) {
       while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
-      while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
+      while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r'))
+        s.remove_suffix(1);
       return s;
     };
     line = trim(line);

@@ -10,8 +10,9 @@
 
 namespace hlokit {
 
-/// One or two dashes, dashes or underscores: "-list_passes" becomes "--list-passes". Names that start with
-/// xla_ keep their underscores. "-o", "-h" and what is no flag stay as they are; "-o=x" becomes "--o=x".
+/// One or two dashes, dashes or underscores: "-list_passes" becomes "--list-passes". Names that
+/// start with xla_ keep their underscores. "-o", "-h" and what is no flag stay as they are; "-o=x"
+/// becomes "--o=x".
 std::string NormalizeArgument(std::string_view argument);
 
 /// The words of XLA_FLAGS: split at white space, quotes group.

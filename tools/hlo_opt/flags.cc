@@ -12,9 +12,9 @@ namespace hlokit {
 namespace {
 
 /// Options of XLA whose effect lies outside what hlo-opt does; taken and ignored without a word.
-constexpr std::string_view kQuietlyIgnored[] = {
-    "xla_dump_hlo_as_text", "xla_dump_hlo_to_subfolder", "xla_dump_module_metadata",
-    "xla_dump_compress_protos"};
+constexpr std::string_view kQuietlyIgnored[] = {"xla_dump_hlo_as_text", "xla_dump_hlo_to_subfolder",
+                                                "xla_dump_module_metadata",
+                                                "xla_dump_compress_protos"};
 
 /// What CLI11 fills in and what needs a second look afterwards.
 struct Raw {
@@ -29,18 +29,22 @@ struct Raw {
 
 void AddInputOutput(CLI::App& app, HloOptFlags& flags, Raw& raw) {
   CLI::Option_group& group = *app.add_option_group("Input and output");
-  group.add_option("FILE", raw.positional, "the module; - reads standard input");
+  group.add_option("FILE", raw.positional,
+                   "module file, dump folder, DIR:module:stage, or - for standard input");
   group.add_option("--input", raw.input, "the same as FILE");
   group.add_option("-o,--o,--output", flags.output, "where the result goes; - is standard output");
-  group.add_option("--input-type", raw.input_type, "text, proto or pbtxt (default: from the name)")
-      ->check(CLI::IsMember({"text", "proto", "pbtxt", "auto"}));
+  group
+      .add_option("--input-type", raw.input_type, "text, proto, pbtxt or log (default: found out)")
+      ->check(CLI::IsMember({"text", "proto", "pbtxt", "log", "auto"}));
   group.add_option("--output-type", raw.output_type, "text, proto or pbtxt (default: text)")
       ->check(CLI::IsMember({"text", "proto", "pbtxt"}));
-  group.add_option("--format", raw.format, "XLA's name for --input-type: hlo, txt, pb, pbtxt, textproto");
+  group.add_option("--format", raw.format,
+                   "XLA's name for --input-type: hlo, txt, pb, pbtxt, textproto");
   group.add_flag("--emit-proto", flags.emit_proto, "print the input as text proto and stop");
   group.add_flag("--split-input-file", flags.split_input_file, "several modules, cut at // -----");
   group.add_flag("--large-constants", flags.large_constants, "print the values of large constants");
-  group.add_flag("--strict", flags.strict, "unknown opcodes, attributes, flags and filter names are errors");
+  group.add_flag("--strict", flags.strict,
+                 "unknown opcodes, attributes, flags and filter names are errors");
   group.add_flag("--no-fill{false},--fill{true}", flags.fill_missing_layouts,
                  "leave shapes without a written layout unset");
 }
@@ -48,12 +52,17 @@ void AddInputOutput(CLI::App& app, HloOptFlags& flags, Raw& raw) {
 void AddPasses(CLI::App& app, HloOptFlags& flags, Raw& raw) {
   CLI::Option_group& group = *app.add_option_group("Passes");
   group.add_option("--passes", flags.passes, "name,name{option=value option=value}");
-  group.add_flag("--list-passes{text}", flags.list_passes, "all passes; =names for one line of names");
+  group.add_flag("--list-passes{text}", flags.list_passes,
+                 "all passes; =names for one line of names");
   group.add_option("--help-pass", flags.help_pass, "what a pass does and its options");
   group.add_option("--skip-pass,--xla_disable_hlo_passes", raw.disable, "do not run these")
-      ->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   group.add_option("--enable-only-passes,--xla_enable_hlo_passes_only", raw.only, "run only these")
-      ->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   group.add_flag("--disable-all-passes,--xla_disable_all_hlo_passes", flags.filter.disable_all,
                  "run nothing");
   group.add_option("--platform", raw.platform, "transforms (others are accepted and ignored)");
@@ -71,7 +80,8 @@ void AddPasses(CLI::App& app, HloOptFlags& flags, Raw& raw) {
 
 void AddChecks(CLI::App& app, HloOptFlags& flags) {
   CLI::Option_group& group = *app.add_option_group("Checks and reports");
-  group.add_flag("--verify-each", flags.verify_each, "verify at the start and after each changing pass");
+  group.add_flag("--verify-each", flags.verify_each,
+                 "verify at the start and after each changing pass");
   group.add_flag("--xla_unsupported_crash_on_hlo_pass_silent_hlo_change", flags.silent_change,
                  "fail when a pass changes the module without saying so");
   group.add_flag("--xla_unsupported_crash_on_hlo_pass_noop_change", flags.noop_change,
@@ -85,33 +95,44 @@ void AddChecks(CLI::App& app, HloOptFlags& flags) {
 void AddDumps(CLI::App& app, HloOptFlags& flags, Raw& raw) {
   CLI::Option_group& group = *app.add_option_group("Dumps");
   group.add_option("--print-before", raw.print_before, "pass names or all; on standard error")
-      ->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   group.add_option("--print-after", raw.print_after, "pass names or all; on standard error")
-      ->delimiter(',')->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->delimiter(',')
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
   group.add_flag("--print-after-change", flags.print.after_change, "after each changing pass");
-  group.add_option("--dump-to", raw.dump_to, "a folder for XLA's dump files after each changing pass");
-  group.add_option("--xla_dump_to", flags.dump.directory, "a folder for dumps; - is standard output");
+  group.add_option("--dump-to", raw.dump_to,
+                   "a folder for XLA's dump files after each changing pass");
+  group.add_option("--xla_dump_to", flags.dump.directory,
+                   "a folder for dumps; - is standard output");
   group.add_option("--xla_dump_hlo_pass_re", flags.dump.pass_re, "dump around matching passes");
   group.add_option("--xla_dump_hlo_module_re", flags.dump.module_re, "dump matching modules");
-  group.add_option("--xla_dump_hlo_pipeline_re", flags.dump.pipeline_re, "dump in matching pipelines");
+  group.add_option("--xla_dump_hlo_pipeline_re", flags.dump.pipeline_re,
+                   "dump in matching pipelines");
   group.add_option("--xla_dump_max_hlo_modules", flags.dump.max_modules, "dump so many modules");
-  group.add_flag("--xla_dump_include_timestamp", flags.dump.timestamp, "microseconds in front of names");
+  group.add_flag("--xla_dump_include_timestamp", flags.dump.timestamp,
+                 "microseconds in front of names");
   group.add_flag("--xla_dump_large_constants", flags.dump.print.large_constants, "in dumps");
-  group.add_flag("--xla_dump_hlo_as_long_text", raw.dump_long_text, "false: the short form in dumps");
+  group.add_flag("--xla_dump_hlo_as_long_text", raw.dump_long_text,
+                 "false: the short form in dumps");
   group.add_flag("--xla_dump_disable_metadata", raw.dump_disable_metadata, "in dumps");
   group.add_flag("--xla_enable_dumping", raw.enable_dumping, "false: no dumps");
   group.add_option("--debug-options-file", raw.debug_options_file,
                    "debug options, one \"name: value\" per line; write it with =");
 }
 
-Status ToFormat(const std::string& text, ModuleFormat* format) {
+Status ToFormat(const std::string& text, InputFormat* format) {
   if (text.empty() || text == "auto") return {};
   if (text == "text" || text == "hlo" || text == "txt") {
-    *format = ModuleFormat::kText;
+    *format = InputFormat::kText;
   } else if (text == "proto" || text == "pb") {
-    *format = ModuleFormat::kProto;
+    *format = InputFormat::kProto;
+  } else if (text == "log") {
+    *format = InputFormat::kLog;
   } else if (text == "pbtxt" || text == "textproto") {
-    *format = ModuleFormat::kPbtxt;
+    *format = InputFormat::kPbtxt;
   } else {
     return MakeError(ExitCode::kUsage, DiagId::kUsageError,
                      fmt::format("--format={} is not a format that hlo-opt reads", text),
@@ -125,21 +146,29 @@ Status Finish(HloOptFlags& flags, Raw& raw) {
   if (!raw.input.empty()) raw.positional.push_back(raw.input);
   bool needs_input = flags.list_passes.empty() && flags.help_pass.empty() && !flags.list_stages;
   if (needs_input && raw.positional.size() != 1) {
-    return MakeError(ExitCode::kUsage, DiagId::kUsageError,
-                     fmt::format("Must specify a single input file, there are {}", raw.positional.size()),
-                     "name one file, or - for standard input");
+    return MakeError(
+        ExitCode::kUsage, DiagId::kUsageError,
+        fmt::format("Must specify a single input file, there are {}", raw.positional.size()),
+        "name one file, or - for standard input");
   }
   if (!raw.positional.empty()) flags.input = raw.positional[0];
+  // "--o=-" is standard output too; an empty name is a mistake that the file system would word
+  // badly.
+  if (flags.output.empty()) {
+    return MakeError(ExitCode::kUsage, DiagId::kUsageError, "the name of the output is empty",
+                     "give --output a file, or - for standard output");
+  }
   TRY(ToFormat(raw.format, &flags.input_type));
   TRY(ToFormat(raw.input_type, &flags.input_type));
   TRY(ToFormat(raw.output_type, &flags.output_type));
   flags.filter.disable = raw.disable;
   flags.filter.only = raw.only;
   if (!raw.disable.empty() && !raw.only.empty()) {
-    flags.warnings.push_back({.id = DiagId::kConflictingFilters,
-                              .severity = Severity::kWarning,
-                              .message = "both a list of passes to run and one of passes to skip: skipping wins",
-                              .help = "XLA refuses this combination"});
+    flags.warnings.push_back(
+        {.id = DiagId::kConflictingFilters,
+         .severity = Severity::kWarning,
+         .message = "both a list of passes to run and one of passes to skip: skipping wins",
+         .help = "XLA refuses this combination"});
   }
   for (Diagnostic& warning : CheckFilterNames(flags.filter)) flags.warnings.push_back(warning);
   flags.print.before = raw.print_before;
@@ -164,7 +193,8 @@ Status Finish(HloOptFlags& flags, Raw& raw) {
 }
 
 /// Debug options of XLA that hlo-opt does not know have no meaning here; other extras are mistakes.
-Status CheckExtras(const CLI::App& app, const std::vector<std::string>& extras, HloOptFlags& flags) {
+Status CheckExtras(const CLI::App& app, const std::vector<std::string>& extras,
+                   HloOptFlags& flags) {
   std::vector<std::string> known;
   for (const CLI::App* group : app.get_subcommands([](const CLI::App*) { return true; })) {
     for (const CLI::Option* option : group->get_options()) {
@@ -207,7 +237,8 @@ Result<std::vector<std::string>> CollectArguments(int argc, char** argv) {
     ASSIGN_OR_RETURN(all, ReadDebugOptions(argument.substr(kFile.size() + 1)));
   }
   if (const char* environment = std::getenv("XLA_FLAGS")) {
-    for (const std::string& word : SplitFlagText(environment)) all.push_back(NormalizeArgument(word));
+    for (const std::string& word : SplitFlagText(environment))
+      all.push_back(NormalizeArgument(word));
   }
   all.insert(all.end(), command_line.begin(), command_line.end());
   return all;
@@ -220,7 +251,8 @@ constexpr const char* kFooter =
     "  hlo-opt module.txt --passes=neuron-layout --dump-to=/tmp/steps --stats\n"
     "  hlo-opt --list-passes\n"
     "Flags take one or two dashes, = or a blank, dashes or underscores. XLA_FLAGS is read too.\n"
-    "Exit codes: 0 ok, 1 bad command line, unknown pass or unreadable input, 4 a pass cannot handle the\n"
+    "Exit codes: 0 ok, 1 bad command line, unknown pass or unreadable input, 4 a pass cannot "
+    "handle the\n"
     "module, 5 verification failed, 6 writing failed, 70 internal error.";
 
 }  // namespace
@@ -259,7 +291,6 @@ FlagsOutcome ParseFlags(int argc, char** argv) {
   if (Status status = CheckExtras(app, app.remaining(true), outcome.flags); !status) {
     return fail(status.error());
   }
-  outcome.flags.stage_given = outcome.flags.stage != "hlo";
   if (Status status = Finish(outcome.flags, raw); !status) return fail(status.error());
   return outcome;
 }

@@ -6,18 +6,17 @@
 #include <string>
 #include <vector>
 
+#include "hlokit/input.h"
 #include "hlokit/pass.h"
 #include "hlokit/pass_observers.h"
 
 namespace hlokit {
 
-enum class ModuleFormat : uint8_t { kAuto, kText, kProto, kPbtxt };
-
 struct HloOptFlags {
   std::string input;
   std::string output = "-";
-  ModuleFormat input_type = ModuleFormat::kAuto;
-  ModuleFormat output_type = ModuleFormat::kText;
+  InputFormat input_type = InputFormat::kAuto;
+  InputFormat output_type = InputFormat::kText;
   bool emit_proto = false;
   bool split_input_file = false;
   bool strict = false;
@@ -26,7 +25,6 @@ struct HloOptFlags {
 
   std::string passes;
   std::string stage = "hlo";
-  bool stage_given = false;
   PassFilter filter;
   std::vector<std::pair<std::string, std::string>> combiner_defaults;  ///< option name, value
 

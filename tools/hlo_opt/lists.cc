@@ -8,8 +8,8 @@ namespace hlokit {
 namespace {
 
 std::string OptionText(const OptionSpec& option) {
-  std::string_view kind = option.type == OptionType::kBool  ? "true|false"
-                          : option.type == OptionType::kInt ? "N"
+  std::string_view kind = option.type == OptionType::kBool     ? "true|false"
+                          : option.type == OptionType::kInt    ? "N"
                           : option.type == OptionType::kChoice ? option.choices
                                                                : std::string_view("TEXT");
   std::string fallback =
@@ -62,24 +62,28 @@ std::string PassTable() {
 
 Result<std::string> PassHelp(std::string_view name) {
   if (const PipelineInfo* pipeline = FindPipeline(name)) {
-    return fmt::format("{}: {}\n\n  The same as --passes={}\n", name, pipeline->summary, pipeline->passes);
+    return fmt::format("{}: {}\n\n  The same as --passes={}\n", name, pipeline->summary,
+                       pipeline->passes);
   }
   const RegisteredPass* pass = FindPass(name);
   if (pass == nullptr) {
     ASSIGN_OR_RETURN(Pipeline unused, ParsePipeline(name));  // words the error
     return PassTable();
   }
-  std::string out = fmt::format("{}: {}\n\n{}", name, pass->info->summary, Wrapped(pass->info->help));
+  std::string out =
+      fmt::format("{}: {}\n\n{}", name, pass->info->summary, Wrapped(pass->info->help));
   if (int number = NeuronPassNumber(name)) {
     out += fmt::format("\n  Number {} in the registry of the Neuron tool.\n", number);
   }
   auto list = [&](std::string_view title, std::span<const Invariant> invariants) {
-    for (Invariant invariant : invariants) out += fmt::format("\n  {}: {}\n", title, InvariantText(invariant));
+    for (Invariant invariant : invariants)
+      out += fmt::format("\n  {}: {}\n", title, InvariantText(invariant));
   };
   list("Needs", pass->info->requires_invariants);
   list("Leaves behind", pass->info->ensures_invariants);
   if (!pass->info->options.empty()) out += "\nOptions:\n";
-  for (const OptionSpec& option : pass->info->options) out += fmt::format("  {}\n", OptionText(option));
+  for (const OptionSpec& option : pass->info->options)
+    out += fmt::format("  {}\n", OptionText(option));
   return out;
 }
 

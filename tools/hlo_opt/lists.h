@@ -11,7 +11,8 @@ namespace hlokit {
 
 /// Names joined by commas, usable as --passes.
 std::string PassNamesLine();
-/// Name, one line and options of every pass and pipeline; then the names that only the Neuron tool has.
+/// Name, one line and options of every pass and pipeline; then the names that only the Neuron tool
+/// has.
 std::string PassTable();
 /// Everything about one pass. Fails with kUsage (P001) or kUnsupported (P002).
 Result<std::string> PassHelp(std::string_view name);

@@ -42,8 +42,8 @@ std::vector<Diagnostic> CheckFilterNames(const PassFilter& filter) {
       std::string near = NearestPassName(name);
       out.push_back({.id = DiagId::kUnknownFilterName,
                      .severity = Severity::kWarning,
-                     .message = fmt::format("no pass or pipeline is called \"{}\": the filter has no effect",
-                                            name),
+                     .message = fmt::format(
+                         "no pass or pipeline is called \"{}\": the filter has no effect", name),
                      .help = near.empty() ? std::string("--list-passes shows all names")
                                           : fmt::format("did you mean {}?", near)});
     }

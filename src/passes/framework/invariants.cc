@@ -29,9 +29,9 @@ Status CheckLayoutsSet(const Module& module) {
       // Tokens and opaque values have no layout; only arrays count.
       for (ShapeId part : shapes.Subshapes(module.shape(inst))) {
         if (!shapes.IsArray(part) || shapes.layout(part).valid()) continue;
-        return Broken(fmt::format("{} has no layout: {}", module.name(inst),
-                                  shapes.Text(module.shape(inst))),
-                      "run layout-assignment first, or read the module with missing layouts filled in");
+        return Broken(
+            fmt::format("{} has no layout: {}", module.name(inst), shapes.Text(module.shape(inst))),
+            "run layout-assignment first, or read the module with missing layouts filled in");
       }
     }
   }
@@ -44,10 +44,9 @@ Status CheckFlat(const Module& module) {
     if (graph.context(computation) == CallContext::kBoth ||
         (graph.context(computation) == CallContext::kControlFlow &&
          graph.callers(computation).size() > 1)) {
-      return Broken(
-          fmt::format("the call graph is not flat: {} is called from {} places",
-                      module.name(computation), graph.callers(computation).size()),
-          "run flatten-call-graph first");
+      return Broken(fmt::format("the call graph is not flat: {} is called from {} places",
+                                module.name(computation), graph.callers(computation).size()),
+                    "run flatten-call-graph first");
     }
   }
   return {};

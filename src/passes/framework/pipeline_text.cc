@@ -8,9 +8,10 @@ namespace {
 std::unexpected<Error> Malformed(std::string_view text, size_t at, std::string_view what) {
   std::string_view before = text.substr(0, at);
   if (before.size() > 40) before.remove_prefix(before.size() - 40);
-  return MakeError(ExitCode::kUsage, DiagId::kBadPipelineText,
-                   fmt::format("{} at character {} of the pipeline, after \"{}\"", what, at + 1, before),
-                   "write it as name,name{option=value option=value}");
+  return MakeError(
+      ExitCode::kUsage, DiagId::kBadPipelineText,
+      fmt::format("{} at character {} of the pipeline, after \"{}\"", what, at + 1, before),
+      "write it as name,name{option=value option=value}");
 }
 
 /// Position of the first character of `stops` that is outside brackets and quotes, or the end. Sets
@@ -68,10 +69,11 @@ Status SetOptions(std::string_view text, size_t offset, std::string_view body,
 
 std::unexpected<Error> UnknownPass(std::string_view name) {
   if (int number = NeuronPassNumber(name)) {
-    return MakeError(ExitCode::kUnsupported, DiagId::kPassNotImplemented,
-                     fmt::format("Pass {} is known (number {} of the Neuron tool) but not implemented.",
-                                 name, number),
-                     "--list-passes shows what runs here");
+    return MakeError(
+        ExitCode::kUnsupported, DiagId::kPassNotImplemented,
+        fmt::format("Pass {} is known (number {} of the Neuron tool) but not implemented.", name,
+                    number),
+        "--list-passes shows what runs here");
   }
   std::string help = "--list-passes shows all names";
   if (name.find(' ') != name.npos) {
@@ -106,7 +108,8 @@ Status AddSegment(std::string_view text, size_t begin, size_t end, Pipeline* pip
     body = segment.substr(brace + 1, segment.size() - brace - 2);
   }
   if (info != nullptr) {
-    if (!body.empty()) return Malformed(text, begin + brace, "options behind the name of a pipeline");
+    if (!body.empty())
+      return Malformed(text, begin + brace, "options behind the name of a pipeline");
     return Expand(*info, pipeline);
   }
   PipelineStep step{pass, PassOptions(pass->info->options), ""};

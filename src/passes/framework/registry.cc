@@ -1,9 +1,8 @@
 // Which passes and pipelines exist?
-#include "src/passes/passes.h"
-
 #include <algorithm>
 
 #include "hlokit/pass.h"
+#include "src/passes/passes.h"
 
 namespace hlokit {
 namespace {
@@ -15,7 +14,8 @@ constexpr const PassInfo* kInfos[] = {
 
 constexpr PipelineInfo kPipelines[] = {
     {"neuron-layout",
-     "the layout passes of the Neuron tool in its order: normalise early, force the root, relax, combine",
+     "the layout passes of the Neuron tool in its order: normalise early, force the root, relax, "
+     "combine",
      "io-layout-normalization,aws_neuron_ensure_descending_layout_in_root,"
      "aws_neuron_relax_collectives_layout_constraint,all-gather-combiner,reduce-scatter-combiner,"
      "all-reduce-combiner"},
@@ -33,7 +33,8 @@ std::vector<RegisteredPass> BuildRegistry() {
 }  // namespace
 
 std::span<const RegisteredPass> RegisteredPasses() {
-  static const std::vector<RegisteredPass>& passes = *new std::vector<RegisteredPass>(BuildRegistry());
+  static const std::vector<RegisteredPass>& passes =
+      *new std::vector<RegisteredPass>(BuildRegistry());
   return passes;
 }
 

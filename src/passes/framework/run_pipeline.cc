@@ -37,9 +37,10 @@ Status CheckHonesty(const std::string& before, const Module& module, const Pipel
                                  step.pass->name));
   }
   if (!differs && changed && options.check_noop_change) {
-    return MakeError(ExitCode::kVerifyFailed, DiagId::kSilentChange,
-                     fmt::format("pass {} says that it changed the module, but the text is the same",
-                                 step.pass->name));
+    return MakeError(
+        ExitCode::kVerifyFailed, DiagId::kSilentChange,
+        fmt::format("pass {} says that it changed the module, but the text is the same",
+                    step.pass->name));
   }
   return {};
 }

@@ -132,16 +132,17 @@ Result<InstId> Normalizer::Input(InstId user, uint32_t operand) {
   if (module_.opcode(input) == Opcode::kBitcast && IsNormal(module_.operand(input, 0))) {
     return module_.operand(input, 0);
   }
-  return CannotHandle(user, fmt::format("operand {} is neither descending nor a bitcast of a descending value",
-                                        module_.name(input)));
+  return CannotHandle(
+      user, fmt::format("operand {} is neither descending nor a bitcast of a descending value",
+                        module_.name(input)));
 }
 
 Status Normalizer::RequireSameLayout(InstId inst, uint32_t operand) const {
   ShapeId input = module_.shape(module_.operand(inst, operand));
   if (shapes_.SameOrder(shapes_.layout(input), shapes_.layout(module_.shape(inst)))) return {};
-  return CannotHandle(inst, fmt::format("operand {} has another layout than the result: {} and {}",
-                                        operand, shapes_.Text(input),
-                                        shapes_.Text(module_.shape(inst))));
+  return CannotHandle(
+      inst, fmt::format("operand {} has another layout than the result: {} and {}", operand,
+                        shapes_.Text(input), shapes_.Text(module_.shape(inst))));
 }
 
 std::unexpected<Error> Normalizer::CannotHandle(InstId inst, std::string_view why) const {

@@ -11,8 +11,8 @@
 
 namespace hlokit {
 
-/// Words of layout-normalization.md: p(S) lists the logical dimensions of S in physical order, q(S) is its
-/// inverse, N(S) is S with its dimensions in physical order and a descending layout.
+/// Words of layout-normalization.md: p(S) lists the logical dimensions of S in physical order, q(S)
+/// is its inverse, N(S) is S with its dimensions in physical order and a descending layout.
 struct NormalizerOptions {
   bool reference_quirks = true;
   const PassContext* context = nullptr;  ///< for warnings
@@ -21,7 +21,10 @@ struct NormalizerOptions {
 class Normalizer {
  public:
   Normalizer(Rewriter& rewriter, const NormalizerOptions& options)
-      : rewriter_(rewriter), module_(rewriter.module()), shapes_(module_.shapes()), options_(options) {}
+      : rewriter_(rewriter),
+        module_(rewriter.module()),
+        shapes_(module_.shapes()),
+        options_(options) {}
 
   /// One instruction, whose operands have been visited.
   Status Visit(InstId inst);
@@ -32,10 +35,10 @@ class Normalizer {
   static Rule RuleFor(Opcode opcode);
 
   // Rules, by the question how the dimensions of the result relate to those of the operands.
-  Status Default(InstId inst);          // the operation stays, its users read a bitcast pair
-  Status Constant(InstId inst);         // the literal gets the physical dimensions
-  Status Elementwise(InstId inst);      // same operation on physical dimensions
-  Status Unary(InstId inst);            // the same; the new shape follows the operand
+  Status Default(InstId inst);      // the operation stays, its users read a bitcast pair
+  Status Constant(InstId inst);     // the literal gets the physical dimensions
+  Status Elementwise(InstId inst);  // same operation on physical dimensions
+  Status Unary(InstId inst);        // the same; the new shape follows the operand
   Status Ternary(InstId inst);
   Status Slice(InstId inst);
   Status DynamicSlice(InstId inst);
@@ -57,7 +60,9 @@ class Normalizer {
 
   // ---- helpers ----
   bool IsNormal(InstId inst) const;  // an array in descending layout
-  Permutation P(InstId inst) const { return PhysicalOrder(shapes_, shapes_.layout(module_.shape(inst))); }
+  Permutation P(InstId inst) const {
+    return PhysicalOrder(shapes_, shapes_.layout(module_.shape(inst)));
+  }
   Permutation Q(InstId inst) const { return InversePermutation(P(inst)); }
   ShapeId N(ShapeId array);
   ShapeId N(InstId inst) { return N(module_.shape(inst)); }

@@ -81,8 +81,8 @@ Status Normalizer::Convolution(InstId inst) {
     return out;
   };
   std::string text = reorder(labels.substr(0, bar), module_.operand(inst, 0)) + "_" +
-                     reorder(labels.substr(bar + 1, arrow - bar - 1), module_.operand(inst, 1)) + "->" +
-                     reorder(labels.substr(arrow + 2), inst);
+                     reorder(labels.substr(bar + 1, arrow - bar - 1), module_.operand(inst, 1)) +
+                     "->" + reorder(labels.substr(arrow + 2), inst);
   InstId operands[] = {lhs, rhs};
   Attr attr = module_.TextAttribute(AttrKind::kDimLabels, text);
   // It counts as a clone, so it is named after the old one.
@@ -116,8 +116,8 @@ Status Normalizer::Scatter(InstId inst) {
   auto remap = [&](AttrKind kind, const Permutation& q) {
     return module_.IntsAttribute(kind, Compose(q, module_.IntsAttr(inst, kind)));
   };
-  // Window dimensions of the operand are those that are neither inserted nor batching, in order; the
-  // j-th of them belongs to the j-th of update_window_dims.
+  // Window dimensions of the operand are those that are neither inserted nor batching, in order;
+  // the j-th of them belongs to the j-th of update_window_dims.
   std::vector<bool> is_window(q_input.size(), true);
   for (AttrKind kind : {AttrKind::kInsertedWindowDims, AttrKind::kInputBatchingDims}) {
     for (int64_t d : module_.IntsAttr(inst, kind)) is_window[static_cast<size_t>(d)] = false;
@@ -155,19 +155,21 @@ Status Normalizer::Scatter(InstId inst) {
         break;
     }
   }
-  if (!shapes_.IsTuple(module_.shape(inst))) return Rewrite(inst, Opcode::kScatter, operands, attrs);
+  if (!shapes_.IsTuple(module_.shape(inst)))
+    return Rewrite(inst, Opcode::kScatter, operands, attrs);
   return ScatterTuple(inst, operands, attrs);
 }
 
-/// An index vector dimension behind the last one means scalars, and means them in any order of dimensions.
-/// The reference writes 0 there, which no longer fits the shapes.
+/// An index vector dimension behind the last one means scalars, and means them in any order of
+/// dimensions. The reference writes 0 there, which no longer fits the shapes.
 int64_t Normalizer::RemapIndexVectorDim(InstId scatter, int64_t dimension,
                                         std::span<const int64_t> q) const {
   if (dimension < static_cast<int64_t>(q.size())) return q[static_cast<size_t>(dimension)];
   if (!options_.reference_quirks) return dimension;
   options_.context->Warn(
       DiagId::kReferenceQuirk,
-      fmt::format("scatter {} gets index_vector_dim=0 as XLA writes it, which is wrong", module_.name(scatter)),
+      fmt::format("scatter {} gets index_vector_dim=0 as XLA writes it, which is wrong",
+                  module_.name(scatter)),
       "layout-normalization{reference-quirks=false} keeps it right");
   return 0;
 }

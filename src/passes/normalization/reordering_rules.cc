@@ -47,20 +47,21 @@ Status Normalizer::Ternary(InstId inst) {
 Status Normalizer::Slice(InstId inst) {
   TRY(RequireSameLayout(inst, 0));
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
-  std::vector<int64_t> ranges =
-      PermuteGroups(module_.IntsAttr(inst, AttrKind::kSlice), 3, P(inst));
+  std::vector<int64_t> ranges = PermuteGroups(module_.IntsAttr(inst, AttrKind::kSlice), 3, P(inst));
   // The new shape follows from the operand and is static.
   ShapeId normal = N(inst), from = module_.shape(input);
   ShapeId shape = shapes_.Array(shapes_.type(from), shapes_.sizes(normal), shapes_.layout(from));
   Attr attr = module_.IntsAttribute(AttrKind::kSlice, ranges);
-  ReplaceBy(inst, Make(inst, Opcode::kSlice, shape, {&input, 1}, Attributes(inst, Keep::kMeaning, attr)));
+  ReplaceBy(inst,
+            Make(inst, Opcode::kSlice, shape, {&input, 1}, Attributes(inst, Keep::kMeaning, attr)));
   return {};
 }
 
 Status Normalizer::DynamicSlice(InstId inst) {
   TRY(RequireSameLayout(inst, 0));
   Permutation order = P(inst);
-  if (module_.operand_count(inst) != 1 + order.size()) return Default(inst);  // one vector of starts
+  if (module_.operand_count(inst) != 1 + order.size())
+    return Default(inst);  // one vector of starts
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   std::vector<InstId> operands = {input};
   for (int64_t d : order) operands.push_back(module_.operand(inst, 1 + static_cast<uint32_t>(d)));
@@ -68,8 +69,7 @@ Status Normalizer::DynamicSlice(InstId inst) {
       PermuteGroups(module_.IntsAttr(inst, AttrKind::kDynamicSliceSizes), 1, order);
   return Rewrite(
       inst, Opcode::kDynamicSlice, operands,
-      Attributes(inst, Keep::kMeaning,
-                 module_.IntsAttribute(AttrKind::kDynamicSliceSizes, sizes)));
+      Attributes(inst, Keep::kMeaning, module_.IntsAttribute(AttrKind::kDynamicSliceSizes, sizes)));
 }
 
 Status Normalizer::DynamicUpdateSlice(InstId inst) {
@@ -134,18 +134,20 @@ Status Normalizer::Iota(InstId inst) {
 Status Normalizer::Broadcast(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   Permutation from = Compose(module_.dimensions(inst), P(module_.operand(inst, 0)));
-  return RewriteUnary(inst, Opcode::kBroadcast, input, Dimensions(inst, Keep::kMeaning, Compose(Q(inst), from)));
+  return RewriteUnary(inst, Opcode::kBroadcast, input,
+                      Dimensions(inst, Keep::kMeaning, Compose(Q(inst), from)));
 }
 
 Status Normalizer::Transpose(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
-  Permutation dimensions = Compose(Q(module_.operand(inst, 0)),
-                                   Compose(module_.dimensions(inst), P(inst)));
+  Permutation dimensions =
+      Compose(Q(module_.operand(inst, 0)), Compose(module_.dimensions(inst), P(inst)));
   if (IsIdentity(dimensions)) {
     ReplaceBy(inst, input);
     return {};
   }
-  return RewriteUnary(inst, Opcode::kTranspose, input, Dimensions(inst, Keep::kMeaning, dimensions));
+  return RewriteUnary(inst, Opcode::kTranspose, input,
+                      Dimensions(inst, Keep::kMeaning, dimensions));
 }
 
 Status Normalizer::Copy(InstId inst) {

@@ -18,7 +18,8 @@ constexpr size_t kLongestMatched = 1000;  // std::regex recurses over what it ma
 Result<std::optional<std::regex>> Compile(const std::optional<std::string>& text) {
   if (!text) return std::optional<std::regex>();
   try {
-    return std::optional<std::regex>(std::regex(*text, std::regex::ECMAScript | std::regex::optimize));
+    return std::optional<std::regex>(
+        std::regex(*text, std::regex::ECMAScript | std::regex::optimize));
   } catch (const std::regex_error&) {
     return MakeError(ExitCode::kUsage, DiagId::kUsageError,
                      fmt::format("\"{}\" is no regular expression", *text),
@@ -66,7 +67,9 @@ Status DumpObserver::Write(const Module& module, std::string_view suffix) {
   std::string name = FileName(module_id_, module.config().name, suffix, "txt");
   if (options_.timestamp) {
     auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-    name = fmt::format("{}.{}", std::chrono::microseconds(since_epoch / std::chrono::microseconds(1)).count(), name);
+    name = fmt::format(
+        "{}.{}", std::chrono::microseconds(since_epoch / std::chrono::microseconds(1)).count(),
+        name);
   }
   std::string text = PrintModule(module, options_.print);
   if (options_.directory == "-") {
@@ -77,19 +80,21 @@ Status DumpObserver::Write(const Module& module, std::string_view suffix) {
   std::error_code error;
   std::filesystem::create_directories(options_.directory, error);
   if (error) {
-    return MakeError(ExitCode::kIo, DiagId::kCannotWrite,
-                     fmt::format("cannot make the folder {}: {}", options_.directory, error.message()),
-                     "give another folder with --dump-to");
+    return MakeError(
+        ExitCode::kIo, DiagId::kCannotWrite,
+        fmt::format("cannot make the folder {}: {}", options_.directory, error.message()),
+        "give another folder with --dump-to");
   }
   return WriteFile((std::filesystem::path(options_.directory) / name).string(), text);
 }
 
-Status DumpObserver::Between(const Module& module, std::string_view pipeline, std::string_view after,
-                             std::string_view before, bool changed) {
+Status DumpObserver::Between(const Module& module, std::string_view pipeline,
+                             std::string_view after, std::string_view before, bool changed) {
   if (!active_ || !pass_re_ || (*options_.pass_re == ".*" && !changed)) return {};
   if (pipeline_re_ && !Matches(pipeline_re_, pipeline)) return {};
   if (!Matches(pass_re_, after) && !Matches(pass_re_, before)) return {};
-  return Write(module, fmt::format("{:04}.{}.after_{}.before_{}", step_++, pipeline, after, before));
+  return Write(module,
+               fmt::format("{:04}.{}.after_{}.before_{}", step_++, pipeline, after, before));
 }
 
 Status DumpObserver::Start(const Module& module, const Pipeline& pipeline,
@@ -102,7 +107,8 @@ Status DumpObserver::Start(const Module& module, const Pipeline& pipeline,
   if (!active_) return {};
   TRY(Write(module, "before_optimization"));
   std::string_view first = steps.empty() ? std::string_view("pipeline-end") : steps[0]->pass->name;
-  return Between(module, PipelineOf(steps.empty() ? nullptr : steps[0]), "pipeline-start", first, true);
+  return Between(module, PipelineOf(steps.empty() ? nullptr : steps[0]), "pipeline-start", first,
+                 true);
 }
 
 Status DumpObserver::After(const Module& module, const PipelineStep& step, const PipelineStep* next,

@@ -29,7 +29,8 @@ std::string TimingObserver::Report() const {
   });
   double total = 0;
   for (const auto& [name, row] : sorted) total += row.seconds;
-  std::string out = fmt::format("{:>12}  {:>6}  {:>5}  {:>8}  pass\n", "seconds", "share", "runs", "changed");
+  std::string out =
+      fmt::format("{:>12}  {:>6}  {:>5}  {:>8}  pass\n", "seconds", "share", "runs", "changed");
   for (const auto& [name, row] : sorted) {
     out += fmt::format("{:12.6f}  {:5.1f}%  {:5}  {:8}  {}\n", row.seconds,
                        total > 0 ? 100 * row.seconds / total : 0.0, row.runs, row.changes, name);
@@ -60,8 +61,8 @@ Status StatsObserver::After(const Module& module, const PipelineStep& step, cons
                             bool changed) {
   Counts after = Count(module);
   report_ += fmt::format("{}: {}; instructions {} -> {}, computations {} -> {}\n", step.pass->name,
-                         changed ? "changed" : "unchanged", before_.instructions, after.instructions,
-                         before_.computations, after.computations);
+                         changed ? "changed" : "unchanged", before_.instructions,
+                         after.instructions, before_.computations, after.computations);
   std::map<std::string_view, int64_t> difference = after.opcodes;
   for (auto [opcode, count] : before_.opcodes) difference[opcode] -= count;
   for (auto [opcode, count] : difference) {

@@ -15,7 +15,8 @@ bool Wanted(const std::vector<std::string>& names, std::string_view pass) {
 
 void Show(const Module& module, std::string_view when, std::string_view pass,
           const PrintOptions& print) {
-  std::string text = fmt::format("// *** module {} {} ***\n{}", when, pass, PrintModule(module, print));
+  std::string text =
+      fmt::format("// *** module {} {} ***\n{}", when, pass, PrintModule(module, print));
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -5,10 +5,11 @@
 
 namespace hlokit {
 
-void ReproducerObserver::Failed(const Module* before, const PipelineStep& step, const Error& error) {
+void ReproducerObserver::Failed(const Module* before, const PipelineStep& step,
+                                const Error& error) {
   if (before == nullptr) return;
-  std::string text = fmt::format("// RUN: hlo-opt %s --verify-each --passes='{}{}'\n", step.pass->name,
-                                 step.options.ToText());
+  std::string text = fmt::format("// RUN: hlo-opt %s --verify-each --passes='{}{}'\n",
+                                 step.pass->name, step.options.ToText());
   for (const Diagnostic& diagnostic : error.diagnostics) {
     std::string_view rest = diagnostic.message;
     text += fmt::format("// {}: ", DiagCode(diagnostic.id));

@@ -25,7 +25,9 @@ class CallGraph {
  public:
   explicit CallGraph(const Module& module);
   /// Callers first come from the order of computations and of instructions in them.
-  const std::vector<CallSite>& callers(CompId computation) const { return callers_[computation.value]; }
+  const std::vector<CallSite>& callers(CompId computation) const {
+    return callers_[computation.value];
+  }
   /// Seen from the entry: embedded wins over control flow of an embedded caller. Computations that
   /// nobody calls run on their own.
   CallContext context(CompId computation) const { return context_[computation.value]; }

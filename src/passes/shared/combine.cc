@@ -15,7 +15,8 @@ namespace {
 
 constexpr OptionSpec kCommonOptions[] = {
     {"key", OptionType::kChoice, "neuron", "which collectives count as equal", "neuron|stock"},
-    {"bytes", OptionType::kInt, "1073741824", "largest sum of result bytes; zero or less: no combining"},
+    {"bytes", OptionType::kInt, "1073741824",
+     "largest sum of result bytes; zero or less: no combining"},
     {"count", OptionType::kInt, "256", "largest number of members; zero or less: no combining"},
     {"groups", OptionType::kText, "", "combine only collectives with these replica groups"},
     {"by-dim", OptionType::kBool, "true", "combine only collectives with the same dimension"},
@@ -26,7 +27,8 @@ constexpr size_t kWithoutDimension = 4;
 /// One computation while it is being combined.
 class Sweeper {
  public:
-  Sweeper(Rewriter& rewriter, const CombinerSetup& setup, const KeyFunction& key, CompId computation)
+  Sweeper(Rewriter& rewriter, const CombinerSetup& setup, const KeyFunction& key,
+          CompId computation)
       : rewriter_(rewriter), module_(rewriter.module()), setup_(setup), computation_(computation) {
     DomainMap domains(module_, computation);
     for (InstId inst : module_.computation(computation).instructions) {
@@ -34,7 +36,8 @@ class Sweeper {
       std::optional<std::string> text = key({module_, rewriter, domains, setup, inst});
       if (!text) continue;
       uint32_t group =
-          group_numbers_.try_emplace(*text, static_cast<uint32_t>(group_numbers_.size())).first->second;
+          group_numbers_.try_emplace(*text, static_cast<uint32_t>(group_numbers_.size()))
+              .first->second;
       groups_.emplace(inst.value, group);
       group_sizes_.resize(group_numbers_.size(), 0);
       ++group_sizes_[group];
@@ -56,8 +59,8 @@ class Sweeper {
   }
 
  private:
-  /// One group from the first candidate on. Instructions that depend on a chosen one are marked on the
-  /// way: in post-order everything an instruction depends on comes before it.
+  /// One group from the first candidate on. Instructions that depend on a chosen one are marked on
+  /// the way: in post-order everything an instruction depends on comes before it.
   std::vector<InstId> Sweep(const std::vector<InstId>& order, size_t* start) {
     while (*start < order.size() && !groups_.contains(order[*start].value)) ++*start;
     std::vector<InstId> chosen;
@@ -173,12 +176,11 @@ std::optional<std::string> ReductionKey(const KeyInput& input) {
   if (input.rewriter.HasControlEdges(input.inst)) return std::nullopt;
   InstId root = PlainReduction(module, input.inst);
   if (!root.valid()) return std::nullopt;
-  return fmt::format(
-      "{} {} domain={} channel={} ids={} groups={}", OpcodeText(module.opcode(root)),
-      Info(module.shapes().type(module.shape(root))).text, input.domains.id(input.inst),
-      module.HasAttr(input.inst, AttrKind::kChannelId),
-      module.IntAttr(input.inst, AttrKind::kUseGlobalDeviceIds),
-      ReplicaGroupsKey(module.TextAttr(input.inst, AttrKind::kReplicaGroups)));
+  return fmt::format("{} {} domain={} channel={} ids={} groups={}", OpcodeText(module.opcode(root)),
+                     Info(module.shapes().type(module.shape(root))).text,
+                     input.domains.id(input.inst), module.HasAttr(input.inst, AttrKind::kChannelId),
+                     module.IntAttr(input.inst, AttrKind::kUseGlobalDeviceIds),
+                     ReplicaGroupsKey(module.TextAttr(input.inst, AttrKind::kReplicaGroups)));
 }
 
 Result<bool> CombineCollectives(Module& module, const CombinerSetup& setup, const KeyFunction& key,

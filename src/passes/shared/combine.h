@@ -1,6 +1,6 @@
 // Which collectives are put together into one, and how?
-// One grouper for all combiners: a pass gives the key of an instruction and says how its dimension is
-// stored; collective-combiners.md sections 1, 4 and 5.
+// One grouper for all combiners: a pass gives the key of an instruction and says how its dimension
+// is stored; collective-combiners.md sections 1, 4 and 5.
 #ifndef HLOKIT_SRC_PASSES_SHARED_COMBINE_H_
 #define HLOKIT_SRC_PASSES_SHARED_COMBINE_H_
 

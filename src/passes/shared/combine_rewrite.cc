@@ -18,7 +18,8 @@ int64_t Dimension(const Module& module, InstId inst) {
   return dimensions.empty() ? 0 : dimensions[0];
 }
 
-/// The most frequent dimension, the lowest on a tie; 0 when some member has too few dimensions for it.
+/// The most frequent dimension, the lowest on a tie; 0 when some member has too few dimensions for
+/// it.
 int64_t CommonDimension(const Module& module, std::span<const InstId> members) {
   std::map<int64_t, size_t> votes;
   int64_t smallest_rank = std::numeric_limits<int64_t>::max();
@@ -105,8 +106,8 @@ std::string MergedFrontendAttributes(const Module& module, std::span<const InstI
   return FrontendAttributesText(std::move(merged));
 }
 
-/// One sharding per member where any has one (missing ones count as replicated); a reduce-scatter keeps
-/// that of the first member.
+/// One sharding per member where any has one (missing ones count as replicated); a reduce-scatter
+/// keeps that of the first member.
 std::string MergedSharding(const Module& module, std::span<const InstId> members) {
   if (module.opcode(members[0]) == Opcode::kReduceScatter) {
     return std::string(module.TextAttr(members[0], AttrKind::kSharding));

@@ -8,8 +8,8 @@
 
 namespace hlokit {
 
-/// Replaces the members (at least two, in operand order) by one collective with a tuple result and a
-/// get-tuple-element per member (section 4).
+/// Replaces the members (at least two, in operand order) by one collective with a tuple result and
+/// a get-tuple-element per member (section 4).
 void ReplaceByCombined(Rewriter& rewriter, const CombinerSetup& setup,
                        std::span<const InstId> members);
 

@@ -6,8 +6,8 @@
 
 namespace hlokit {
 
-/// Every array leaf with a fresh {n-1,…,1,0}: tiles, memory spaces and element sizes are gone, unset
-/// layouts are set.
+/// Every array leaf with a fresh {n-1,…,1,0}: tiles, memory spaces and element sizes are gone,
+/// unset layouts are set.
 inline ShapeId FreshDefaultLayouts(ShapePool& shapes, ShapeId shape) {
   return shapes.FillMissingLayouts(shapes.ClearLayouts(shape));
 }

@@ -45,9 +45,11 @@ DomainMap::DomainMap(const Module& module, CompId computation) {
     }
     if (!feeding.valid() && !consuming.valid()) continue;
     // In text, "entry" is the user side of a domain instruction, "exit" its operand side.
-    std::string metadata = feeding.valid() ? Side(module.TextAttr(feeding, AttrKind::kDomain), true)
-                                           : Side(module.TextAttr(consuming, AttrKind::kDomain), false);
-    uint32_t id = known.try_emplace(metadata, static_cast<uint32_t>(known.size()) + 1).first->second;
+    std::string metadata = feeding.valid()
+                               ? Side(module.TextAttr(feeding, AttrKind::kDomain), true)
+                               : Side(module.TextAttr(consuming, AttrKind::kDomain), false);
+    uint32_t id =
+        known.try_emplace(metadata, static_cast<uint32_t>(known.size()) + 1).first->second;
     for (InstId inst : part) ids_[inst.value] = id;
   }
 }

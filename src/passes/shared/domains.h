@@ -9,8 +9,8 @@
 
 namespace hlokit {
 
-/// collective-combiners.md section 3: connected parts between `domain` instructions, numbered by the
-/// metadata of a neighbouring domain instruction; 0 where there is none.
+/// collective-combiners.md section 3: connected parts between `domain` instructions, numbered by
+/// the metadata of a neighbouring domain instruction; 0 where there is none.
 class DomainMap {
  public:
   DomainMap(const Module& module, CompId computation);

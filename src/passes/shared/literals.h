@@ -9,8 +9,9 @@
 
 namespace hlokit {
 
-/// A literal whose dimension i is dimension permutation[i] of `literal`. An elided value stays elided.
-/// Literals are stored in logical order, so elements move here where a physical view would not move them.
+/// A literal whose dimension i is dimension permutation[i] of `literal`. An elided value stays
+/// elided. Literals are stored in logical order, so elements move here where a physical view would
+/// not move them.
 Result<LiteralId> PermuteLiteral(Module& module, LiteralId literal,
                                  std::span<const int64_t> permutation);
 

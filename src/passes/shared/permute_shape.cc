@@ -44,7 +44,8 @@ ShapeId PermuteDimensions(ShapePool& shapes, ShapeId array, std::span<const int6
   std::vector<uint8_t> dynamic;
   for (int64_t d : permutation) {
     sizes.push_back(data.sizes[d]);
-    if (data.has_dynamic) dynamic.push_back(shapes.IsDynamicDimension(array, static_cast<uint32_t>(d)));
+    if (data.has_dynamic)
+      dynamic.push_back(shapes.IsDynamicDimension(array, static_cast<uint32_t>(d)));
   }
   LayoutId layout = data.layout;
   if (layout.valid()) {

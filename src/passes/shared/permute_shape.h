@@ -10,8 +10,8 @@
 
 namespace hlokit {
 
-/// New dimension i is old dimension permutation[i]; the layout is renumbered along, so the bytes stay
-/// where they are and a bitcast leads from one to the other.
+/// New dimension i is old dimension permutation[i]; the layout is renumbered along, so the bytes
+/// stay where they are and a bitcast leads from one to the other.
 ShapeId PermuteDimensions(ShapePool& shapes, ShapeId array, std::span<const int64_t> permutation);
 
 /// result[permutation[i]] = i.

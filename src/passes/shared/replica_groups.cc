@@ -47,7 +47,8 @@ std::optional<std::string> ExpandIota(std::string_view rest) {
   if (!shape || shape->size() != 2 || !rest.starts_with("<=")) return std::nullopt;
   rest.remove_prefix(2);
   std::optional<std::vector<int64_t>> dims = ReadList(&rest, '[', ']');
-  if (!dims || Product(*shape) > kMaxDevices || Product(*shape) != Product(*dims)) return std::nullopt;
+  if (!dims || Product(*shape) > kMaxDevices || Product(*shape) != Product(*dims))
+    return std::nullopt;
   std::vector<int64_t> perm(dims->size());
   std::iota(perm.begin(), perm.end(), 0);
   if (rest.starts_with("T")) {

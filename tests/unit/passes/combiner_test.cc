@@ -29,9 +29,10 @@ constexpr std::string_view kTwo = R"(
 TEST(Combiner, TwoIndependentAllReducesBecomeOne) {
   Module module = Entry(kTwo);
   EXPECT_TRUE(RunPasses(module, "all-reduce-combiner").changed);
-  EXPECT_EQ(Line(module, "all-reduce"),
-            "%all-reduce = (f32[32]{0}, f32[32]{0}) all-reduce(%p, %q), replica_groups={{0,1},{2,3}}, "
-            "to_apply=%add");
+  EXPECT_EQ(
+      Line(module, "all-reduce"),
+      "%all-reduce = (f32[32]{0}, f32[32]{0}) all-reduce(%p, %q), replica_groups={{0,1},{2,3}}, "
+      "to_apply=%add");
   EXPECT_EQ(RootLine(module),
             "%t = (f32[32]{0}, f32[32]{0}) tuple(%get-tuple-element, %get-tuple-element.1)");
   EXPECT_FALSE(module.FindInstruction("a").valid());
@@ -64,7 +65,8 @@ TEST(Combiner, TheFirstDependentOneEndsTheSweep) {
 )");
   EXPECT_TRUE(RunPasses(module, "all-reduce-combiner").changed);
   EXPECT_EQ(Line(module, "all-reduce"),
-            "%all-reduce = (f32[32]{0}, f32[32]{0}) all-reduce(%a, %q), replica_groups={}, to_apply=%add");
+            "%all-reduce = (f32[32]{0}, f32[32]{0}) all-reduce(%a, %q), replica_groups={}, "
+            "to_apply=%add");
 }
 
 TEST(Combiner, ControlEdgesCountAsDependence) {
@@ -113,8 +115,9 @@ TEST(Combiner, CountLimitMakesPairs) {
 }
 
 TEST(Combiner, LimitsOfZeroOrLessTurnItOff) {
-  for (std::string_view passes : {"all-reduce-combiner{bytes=0}", "all-reduce-combiner{bytes=-1}",
-                                  "all-reduce-combiner{count=0}", "all-reduce-combiner{count=-5}"}) {
+  for (std::string_view passes :
+       {"all-reduce-combiner{bytes=0}", "all-reduce-combiner{bytes=-1}",
+        "all-reduce-combiner{count=0}", "all-reduce-combiner{count=-5}"}) {
     Module module = Entry(kTwo);
     EXPECT_FALSE(RunPasses(module, passes).changed) << passes;
   }
@@ -136,8 +139,10 @@ TEST(Combiner, KeyOfAllReduce) {
     auto combines = [&](std::string_view a, std::string_view b) { return Combines(a, b, passes); };
     EXPECT_TRUE(combines(", replica_groups={{0,1},{2,3}}, to_apply=add",
                          ", replica_groups={{0,1},{2,3}}, to_apply=add2"));
-    EXPECT_FALSE(combines(", replica_groups={}, to_apply=add", ", replica_groups={}, to_apply=max"));
-    EXPECT_FALSE(combines(", replica_groups={}, to_apply=weird", ", replica_groups={}, to_apply=weird"));
+    EXPECT_FALSE(
+        combines(", replica_groups={}, to_apply=add", ", replica_groups={}, to_apply=max"));
+    EXPECT_FALSE(
+        combines(", replica_groups={}, to_apply=weird", ", replica_groups={}, to_apply=weird"));
     EXPECT_FALSE(combines(", replica_groups={{0,1},{2,3}}, to_apply=add",
                           ", replica_groups={{2,3},{0,1}}, to_apply=add"));
     EXPECT_TRUE(combines(", replica_groups={{0,1},{2,3}}, to_apply=add",
@@ -148,8 +153,9 @@ TEST(Combiner, KeyOfAllReduce) {
                           ", replica_groups={}, to_apply=add"));
     EXPECT_FALSE(combines(", replica_groups={}, to_apply=add",
                           ", replica_groups={}, to_apply=add, control-predecessors={p}"));
-    EXPECT_FALSE(combines(", replica_groups={}, to_apply=add, frontend_attributes={_scheduling_group_id=\"1\"}",
-                          ", replica_groups={}, to_apply=add"));
+    EXPECT_FALSE(combines(
+        ", replica_groups={}, to_apply=add, frontend_attributes={_scheduling_group_id=\"1\"}",
+        ", replica_groups={}, to_apply=add"));
   }
 }
 
@@ -181,7 +187,8 @@ TEST(Combiner, NeuronAllGatherKeySeparatesElementTypesAndDimensions) {
   Module module = Entry(kGathers);
   RunPasses(module, "all-gather-combiner");
   EXPECT_EQ(Line(module, "all-gather"),
-            "%all-gather = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-gather(%p, %p), replica_groups={{0,1},{2,3}}, "
+            "%all-gather = (f32[8,4]{1,0}, f32[8,4]{1,0}) all-gather(%p, %p), "
+            "replica_groups={{0,1},{2,3}}, "
             "dimensions={0}");
   EXPECT_TRUE(module.FindInstruction("c").valid());
   EXPECT_TRUE(module.FindInstruction("d").valid());
@@ -199,9 +206,10 @@ TEST(Combiner, AnyDimensionGoesThroughBitcasts) {
   RunPasses(module, "all-gather-combiner{by-dim=false}");
   // Dimension 0 is the most frequent; c is renumbered, its bytes stay where they are.
   EXPECT_EQ(Line(module, "bitcast"), "%bitcast = f32[4,4]{0,1} bitcast(%p)");
-  EXPECT_EQ(Line(module, "all-gather"),
-            "%all-gather = (f32[8,4]{1,0}, f32[8,4]{1,0}, f32[8,4]{0,1}) all-gather(%p, %p, %bitcast), "
-            "replica_groups={{0,1},{2,3}}, dimensions={0}");
+  EXPECT_EQ(
+      Line(module, "all-gather"),
+      "%all-gather = (f32[8,4]{1,0}, f32[8,4]{1,0}, f32[8,4]{0,1}) all-gather(%p, %p, %bitcast), "
+      "replica_groups={{0,1},{2,3}}, dimensions={0}");
   EXPECT_EQ(Line(module, "bitcast.1"), "%bitcast.1 = f32[4,8]{1,0} bitcast(%get-tuple-element.2)");
 }
 
@@ -278,10 +286,11 @@ TEST(Combiner, MetadataAndFrontendAttributesAreMerged) {
   ROOT t = (f32[8]{0}, f32[8]{0}) tuple(a, b)
 )");
   RunPasses(module, "all-reduce-combiner");
-  EXPECT_EQ(Line(module, "all-reduce"),
-            "%all-reduce = (f32[8]{0}, f32[8]{0}) all-reduce(%p, %p), replica_groups={}, to_apply=%add, "
-            "frontend_attributes={k=\"a,b\"}, metadata={op_type=\"psum\" op_name=\"m/(l1/psum:l2/psum)\" "
-            "source_file=\"x.py:3,y.py:4\"}");
+  EXPECT_EQ(
+      Line(module, "all-reduce"),
+      "%all-reduce = (f32[8]{0}, f32[8]{0}) all-reduce(%p, %p), replica_groups={}, to_apply=%add, "
+      "frontend_attributes={k=\"a,b\"}, metadata={op_type=\"psum\" op_name=\"m/(l1/psum:l2/psum)\" "
+      "source_file=\"x.py:3,y.py:4\"}");
 }
 
 TEST(ReplicaGroupsKey, FormsOfTheSameGroups) {
@@ -289,7 +298,8 @@ TEST(ReplicaGroupsKey, FormsOfTheSameGroups) {
   EXPECT_EQ(ReplicaGroupsKey("[2,2]<=[4]"), "0,1;2,3;");
   EXPECT_EQ(ReplicaGroupsKey("[2,2]<=[2,2]T(1,0)"), "0,2;1,3;");
   EXPECT_EQ(ReplicaGroupsKey("{}"), "");
-  EXPECT_EQ(ReplicaGroupsKey("[1000000,1000000]<=[1000000000000]"), "[1000000,1000000]<=[1000000000000]");
+  EXPECT_EQ(ReplicaGroupsKey("[1000000,1000000]<=[1000000000000]"),
+            "[1000000,1000000]<=[1000000000000]");
 }
 
 }  // namespace

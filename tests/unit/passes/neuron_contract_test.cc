@@ -1,5 +1,5 @@
-// Each test stands for a sentence of the contract of the three Neuron layout passes; docs/neuron-contract.md
-// lists which. The modules are written by hand from those sentences.
+// Each test stands for a sentence of the contract of the three Neuron layout passes;
+// docs/neuron-contract.md lists which. The modules are written by hand from those sentences.
 #include "pass_test_util.h"
 
 namespace hlokit {
@@ -11,7 +11,8 @@ constexpr std::string_view kRelax = "aws_neuron_relax_collectives_layout_constra
 
 // ---- io-layout-normalization ----
 
-constexpr std::string_view kConstantModule = R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{1,0}}
+constexpr std::string_view kConstantModule =
+    R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{1,0}}
 
 ENTRY main {
   p = f32[2,3]{1,0} parameter(0)
@@ -25,19 +26,22 @@ TEST(IoLayoutNormalization, ConstantMovesToDescendingStorage) {
   EXPECT_TRUE(RunPasses(module, kIo).changed);
   // {0,1} stores columns: physical dimensions [3,2], same bytes 1 4 2 5 3 6.
   EXPECT_EQ(Line(module, "constant"),
-            "%constant = f32[3,2]{1,0} constant({ { 1, 4 }, { 2, 5 }, { 3, 6 } }), metadata={op_name=\"weights\"}");
+            "%constant = f32[3,2]{1,0} constant({ { 1, 4 }, { 2, 5 }, { 3, 6 } }), "
+            "metadata={op_name=\"weights\"}");
 }
 
 TEST(IoLayoutNormalization, TransposeGivesBackTheLogicalView) {
   Module module = MustRead(kConstantModule);
   RunPasses(module, kIo);
   EXPECT_EQ(Line(module, "transpose"),
-            "%transpose = f32[2,3]{1,0} transpose(%constant), dimensions={1,0}, metadata={op_name=\"weights\"}");
+            "%transpose = f32[2,3]{1,0} transpose(%constant), dimensions={1,0}, "
+            "metadata={op_name=\"weights\"}");
   EXPECT_EQ(Line(module, "sum"), "%sum = f32[2,3]{1,0} add(%p, %transpose)");
 }
 
 TEST(IoLayoutNormalization, PermutationIsLogicalToPhysical) {
-  // {1,0,2}: physical order (slowest first) 2,0,1; logical dimension 0 sits at physical place 1, 1 at 2, 2 at 0.
+  // {1,0,2}: physical order (slowest first) 2,0,1; logical dimension 0 sits at physical place 1, 1
+  // at 2, 2 at 0.
   Module module = MustRead(R"(HloModule m
 ENTRY main {
   ROOT c = f32[2,1,3]{1,0,2} constant({ { { 1, 2, 3 } }, { { 4, 5, 6 } } })
@@ -46,7 +50,8 @@ ENTRY main {
   EXPECT_TRUE(RunPasses(module, kIo).changed);
   EXPECT_EQ(Line(module, "constant"),
             "%constant = f32[3,2,1]{2,1,0} constant({ { {1}, {4} }, { {2}, {5} }, { {3}, {6} } })");
-  EXPECT_EQ(RootLine(module), "%transpose = f32[2,1,3]{2,1,0} transpose(%constant), dimensions={1,2,0}");
+  EXPECT_EQ(RootLine(module),
+            "%transpose = f32[2,1,3]{2,1,0} transpose(%constant), dimensions={1,2,0}");
 }
 
 TEST(IoLayoutNormalization, OldConstantStaysUnused) {
@@ -123,7 +128,8 @@ TEST(IoLayoutNormalization, MissingEntryLayoutIsFatal) {
   Module module = MustRead(kConstantModule);
   module.config().entry_computation_layout.reset();
   RunOutcome outcome = RunPasses(module, kIo);
-  EXPECT_NE(outcome.error.find("Check failed: entry_computation_layout_.has_value()"), std::string::npos);
+  EXPECT_NE(outcome.error.find("Check failed: entry_computation_layout_.has_value()"),
+            std::string::npos);
 }
 
 TEST(IoLayoutNormalization, EntryLayoutOfTheModuleStays) {
@@ -135,7 +141,8 @@ ENTRY main {
 )");
   RunOutcome outcome = RunPasses(module, kIo);
   EXPECT_TRUE(outcome.Warned(DiagId::kStampedEntryLayout));
-  EXPECT_EQ(module.shapes().Text(module.config().entry_computation_layout->result), "f32[2,3]{0,1}");
+  EXPECT_EQ(module.shapes().Text(module.config().entry_computation_layout->result),
+            "f32[2,3]{0,1}");
 }
 
 TEST(IoLayoutNormalization, WarnsAboutBitcastsBetweenOrders) {
@@ -173,11 +180,13 @@ ENTRY main {
 }
 )");
   RunOutcome outcome = RunPasses(module, kRoot);
-  EXPECT_NE(outcome.error.find("layout of parameter p is not MonotonicWithDim0Major"), std::string::npos);
+  EXPECT_NE(outcome.error.find("layout of parameter p is not MonotonicWithDim0Major"),
+            std::string::npos);
 }
 
 TEST(EnsureDescendingLayoutInRoot, ParametersAreCheckedBeforeTheShortCircuit) {
-  Module module = MustRead(R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->(f32[2,3]{1,0})}
+  Module module =
+      MustRead(R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->(f32[2,3]{1,0})}
 ENTRY main {
   p = f32[2,3]{0,1} parameter(0)
   ROOT t = (f32[2,3]{0,1}) tuple(p)
@@ -198,7 +207,8 @@ ENTRY main {
 }
 
 TEST(EnsureDescendingLayoutInRoot, DefaultEntryLayoutIsANoOp) {
-  Module module = MustRead(R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->(f32[2,3]{1,0})}
+  Module module =
+      MustRead(R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->(f32[2,3]{1,0})}
 ENTRY main {
   p = f32[2,3]{1,0} parameter(0)
   n = f32[2,3]{0,1} negate(p)
@@ -228,7 +238,8 @@ ENTRY main {
   ROOT n = f32[2,3]{0,1} negate(p)
 }
 )");
-  EXPECT_NE(RunPasses(module, kRoot).error.find("root of computation main is not a tuple"), std::string::npos);
+  EXPECT_NE(RunPasses(module, kRoot).error.find("root of computation main is not a tuple"),
+            std::string::npos);
 }
 
 TEST(EnsureDescendingLayoutInRoot, RootMustBeFlat) {
@@ -322,7 +333,8 @@ TEST(RelaxCollectivesLayoutConstraint, FlipsOneBitAndKeepsTheRest) {
   Module module = MustRead(kConstrained);
   EXPECT_TRUE(RunPasses(module, kRelax).changed);
   EXPECT_EQ(Line(module, "a"),
-            "%a = f32[4]{0} all-reduce(%p), channel_id=3, replica_groups={{0,1}}, use_global_device_ids=true, "
+            "%a = f32[4]{0} all-reduce(%p), channel_id=3, replica_groups={{0,1}}, "
+            "use_global_device_ids=true, "
             "to_apply=%add, metadata={op_name=\"psum\"}");
 }
 
@@ -346,8 +358,9 @@ ENTRY main {
 TEST(RelaxCollectivesLayoutConstraint, ReachesEveryComputation) {
   std::string text(kConstrained);
   text.replace(text.find("ENTRY main"), 10, "inner");
-  text += "ENTRY outer {\n  q = f32[4]{0} parameter(0)\n"
-          "  ROOT c = (f32[4]{0}, f32[4]{0}) call(q), to_apply=inner\n}\n";
+  text +=
+      "ENTRY outer {\n  q = f32[4]{0} parameter(0)\n"
+      "  ROOT c = (f32[4]{0}, f32[4]{0}) call(q), to_apply=inner\n}\n";
   Module module = MustRead(text);
   EXPECT_TRUE(RunPasses(module, kRelax).changed);
   EXPECT_EQ(Line(module, "b").find("constrain_layout"), std::string::npos);
@@ -366,16 +379,18 @@ TEST(NeuronLayout, CombinerWaitsForTheRelaxPass) {
 TEST(NeuronLayout, PipelineRunsInTheOrderOfTheSeed) {
   Result<Pipeline> pipeline = ParsePipeline("neuron-layout");
   ASSERT_TRUE(pipeline.has_value());
-  EXPECT_EQ(pipeline->ToText(),
-            "io-layout-normalization,aws_neuron_ensure_descending_layout_in_root,"
-            "aws_neuron_relax_collectives_layout_constraint,all-gather-combiner,reduce-scatter-combiner,"
-            "all-reduce-combiner");
+  EXPECT_EQ(
+      pipeline->ToText(),
+      "io-layout-normalization,aws_neuron_ensure_descending_layout_in_root,"
+      "aws_neuron_relax_collectives_layout_constraint,all-gather-combiner,reduce-scatter-combiner,"
+      "all-reduce-combiner");
 }
 
 TEST(NeuronLayout, PipelineDoesItAll) {
   Module module = MustRead(kConstrained);
   EXPECT_TRUE(RunPasses(module, "neuron-layout").changed);
-  EXPECT_EQ(RootLine(module), "%t = (f32[4]{0}, f32[4]{0}) tuple(%get-tuple-element, %get-tuple-element.1)");
+  EXPECT_EQ(RootLine(module),
+            "%t = (f32[4]{0}, f32[4]{0}) tuple(%get-tuple-element, %get-tuple-element.1)");
 }
 
 }  // namespace

@@ -59,7 +59,8 @@ inline RunOutcome RunPasses(Module& module, std::string_view passes, RunOptions 
 /// The line of an instruction, as printed.
 inline std::string Line(const Module& module, std::string_view name) {
   InstId id = module.FindInstruction(name);
-  return id.valid() ? PrintInstruction(module, id) : std::string("no instruction ") + std::string(name);
+  return id.valid() ? PrintInstruction(module, id)
+                    : std::string("no instruction ") + std::string(name);
 }
 
 /// The line of the root of the entry.
@@ -70,7 +71,8 @@ inline std::string RootLine(const Module& module) {
 inline int CountOpcode(const Module& module, Opcode opcode) {
   int count = 0;
   for (CompId computation : module.computation_order()) {
-    for (InstId inst : module.computation(computation).instructions) count += module.opcode(inst) == opcode;
+    for (InstId inst : module.computation(computation).instructions)
+      count += module.opcode(inst) == opcode;
   }
   return count;
 }

@@ -24,7 +24,8 @@ TEST(Registry, NameIsFileName) {
   for (const RegisteredPass& pass : RegisteredPasses()) {
     std::string file = pass.name;
     std::replace(file.begin(), file.end(), '-', '_');
-    EXPECT_TRUE(std::filesystem::exists(std::string(HLOKIT_SOURCE_DIR) + "/src/passes/" + file + ".cc"))
+    EXPECT_TRUE(
+        std::filesystem::exists(std::string(HLOKIT_SOURCE_DIR) + "/src/passes/" + file + ".cc"))
         << pass.name;
     EXPECT_EQ(pass.info->make()->name(), pass.name);
     EXPECT_FALSE(pass.info->summary.empty());
@@ -35,7 +36,8 @@ TEST(Registry, NameIsFileName) {
 TEST(Registry, NamesAreUniqueAndEachRunGetsAFreshPass) {
   std::set<std::string_view> names;
   for (const RegisteredPass& pass : RegisteredPasses()) EXPECT_TRUE(names.insert(pass.name).second);
-  for (const PipelineInfo& pipeline : RegisteredPipelines()) EXPECT_TRUE(names.insert(pipeline.name).second);
+  for (const PipelineInfo& pipeline : RegisteredPipelines())
+    EXPECT_TRUE(names.insert(pipeline.name).second);
   const RegisteredPass* dce = FindPass("dce");
   ASSERT_NE(dce, nullptr);
   EXPECT_NE(dce->info->make(), dce->info->make());
@@ -71,8 +73,9 @@ TEST(PipelineText, NamesAndOptions) {
 }
 
 TEST(PipelineText, ValuesMayHoldBlanksAndCommasInsideBrackets) {
-  Result<Pipeline> pipeline =
-      ParsePipeline("all-reduce-combiner{groups={{0,1},{2,3}} count=2},layout-assignment{entry-layouts=\"(f32[2]{0}, f32[])->f32[]\"}");
+  Result<Pipeline> pipeline = ParsePipeline(
+      "all-reduce-combiner{groups={{0,1},{2,3}} "
+      "count=2},layout-assignment{entry-layouts=\"(f32[2]{0}, f32[])->f32[]\"}");
   ASSERT_TRUE(pipeline.has_value());
   EXPECT_EQ(pipeline->steps[0].options.Text("groups"), "{{0,1},{2,3}}");
   EXPECT_EQ(pipeline->steps[1].options.Text("entry-layouts"), "(f32[2]{0}, f32[])->f32[]");
@@ -93,14 +96,19 @@ TEST(PipelineText, Errors) {
   EXPECT_NE(PipelineError("dce,,dce").find("Pass  not found."), std::string::npos);
   EXPECT_NE(PipelineError("dce, dce").find("Pass  dce not found."), std::string::npos);
   EXPECT_NE(PipelineError("dce, dce").find("blanks"), std::string::npos);
-  EXPECT_NE(PipelineError("tuple-simplifer").find("did you mean tuple-simplifier?"), std::string::npos);
-  EXPECT_NE(PipelineError("legalize-softmax").find("number 7 of the Neuron tool"), std::string::npos);
+  EXPECT_NE(PipelineError("tuple-simplifer").find("did you mean tuple-simplifier?"),
+            std::string::npos);
+  EXPECT_NE(PipelineError("legalize-softmax").find("number 7 of the Neuron tool"),
+            std::string::npos);
   EXPECT_NE(PipelineError("legalize-softmax").find("not implemented"), std::string::npos);
   EXPECT_NE(PipelineError("dce{a=1}").find("pass dce has no option a"), std::string::npos);
   EXPECT_NE(PipelineError("all-reduce-combiner{count=x}").find("count"), std::string::npos);
-  EXPECT_NE(PipelineError("all-reduce-combiner{count=99999999999999999999}").find("64 bits"), std::string::npos);
-  EXPECT_NE(PipelineError("all-reduce-combiner{key=other}").find("neuron|stock"), std::string::npos);
-  EXPECT_NE(PipelineError("all-reduce-combiner{count=}").find("without a value"), std::string::npos);
+  EXPECT_NE(PipelineError("all-reduce-combiner{count=99999999999999999999}").find("64 bits"),
+            std::string::npos);
+  EXPECT_NE(PipelineError("all-reduce-combiner{key=other}").find("neuron|stock"),
+            std::string::npos);
+  EXPECT_NE(PipelineError("all-reduce-combiner{count=}").find("without a value"),
+            std::string::npos);
   EXPECT_NE(PipelineError("all-reduce-combiner{=2}").find("without a name"), std::string::npos);
   EXPECT_NE(PipelineError("dce{"), "");
   EXPECT_NE(PipelineError("dce}"), "");
@@ -134,14 +142,14 @@ TEST(Filter, PipelinesRunOrSkipAsAWhole) {
   EXPECT_EQ(Enabled(kPasses, {.disable = {"transforms_pipeline"}}), "");
   // A pipeline that is not named is dropped, whatever it holds.
   EXPECT_EQ(Enabled(kPasses, {.only = {"all-reduce-combiner"}}), "");
-  EXPECT_EQ(Enabled("neuron-layout", {.only = {"neuron-layout"}}),
-            Enabled("neuron-layout", {}));
+  EXPECT_EQ(Enabled("neuron-layout", {.only = {"neuron-layout"}}), Enabled("neuron-layout", {}));
   EXPECT_EQ(Enabled(kPasses, {.only = {"transforms_pipeline", "all-reduce-combiner"}}),
             "dce,all-reduce-combiner");
 }
 
 TEST(Filter, TyposGetANearName) {
-  std::vector<Diagnostic> warnings = CheckFilterNames({.disable = {"dce", "tuple-simplifyer", "hlo-verifier"}});
+  std::vector<Diagnostic> warnings =
+      CheckFilterNames({.disable = {"dce", "tuple-simplifyer", "hlo-verifier"}});
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0].help, "did you mean tuple-simplifier?");
 }
@@ -155,11 +163,13 @@ TEST(Run, StopsAtTheFirstErrorAndSaysWhere) {
 }
 
 TEST(Run, InvariantsAreCheckedBeforeAPass) {
-  Result<Module> module = ReadText("HloModule m\nENTRY e {\n  p = f32[2,2] parameter(0)\n  ROOT r = f32[2,2] abs(p)\n}\n",
-                                   {.fill_missing_layouts = false});
+  Result<Module> module = ReadText(
+      "HloModule m\nENTRY e {\n  p = f32[2,2] parameter(0)\n  ROOT r = f32[2,2] abs(p)\n}\n",
+      {.fill_missing_layouts = false});
   ASSERT_TRUE(module.has_value());
   RunOutcome outcome = RunPasses(*module, "layout-normalization");
-  EXPECT_NE(outcome.error.find("pass layout-normalization cannot run: p has no layout"), std::string::npos);
+  EXPECT_NE(outcome.error.find("pass layout-normalization cannot run: p has no layout"),
+            std::string::npos);
   EXPECT_EQ(outcome.exit_code, ExitCode::kUnsupported);
 }
 
@@ -183,7 +193,9 @@ ENTRY main {
 
 TEST(Run, SilentChangesAreFound) {
   Module module = MustRead(kDeadCode);
-  EXPECT_EQ(RunPasses(module, "dce,dce", {.check_silent_change = true, .check_noop_change = true}).error, "");
+  EXPECT_EQ(
+      RunPasses(module, "dce,dce", {.check_silent_change = true, .check_noop_change = true}).error,
+      "");
 }
 
 TEST(Run, LogSaysWhoChangedWhat) {
@@ -201,14 +213,17 @@ TEST(Run, LogSaysWhoChangedWhat) {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_(std::filesystem::temp_directory_path() / ("hlokit_passes_" + std::to_string(getpid()))) {
+  TemporaryFolder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("hlokit_passes_" + std::to_string(getpid()))) {
     std::filesystem::remove_all(path_);
   }
   ~TemporaryFolder() { std::filesystem::remove_all(path_); }
   std::string path() const { return path_.string(); }
   std::string Names() const {
     std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) names.insert(entry.path().filename());
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      names.insert(entry.path().filename());
     std::string out;
     for (const std::string& name : names) out += name + "\n";
     return out;
@@ -220,29 +235,33 @@ class TemporaryFolder {
 
 TEST(Dump, NamesOfXla) {
   TemporaryFolder folder;
-  Result<std::unique_ptr<DumpObserver>> dump = DumpObserver::Make({.directory = folder.path(), .pass_re = ".*"});
+  Result<std::unique_ptr<DumpObserver>> dump =
+      DumpObserver::Make({.directory = folder.path(), .pass_re = ".*"});
   ASSERT_TRUE(dump.has_value());
   Module module = MustRead(kDeadCode);
   RunPasses(module, "tuple-simplifier,dce", {.observers = {dump->get()}});
   // tuple-simplifier changes nothing, so ".*" leaves it out.
-  EXPECT_EQ(folder.Names(),
-            "module_0000.m.0000.transforms_pipeline.after_pipeline-start.before_tuple-simplifier.txt\n"
-            "module_0000.m.0001.transforms_pipeline.after_dce.before_pipeline-end.txt\n"
-            "module_0000.m.after_optimization.txt\n"
-            "module_0000.m.before_optimization.txt\n");
+  EXPECT_EQ(
+      folder.Names(),
+      "module_0000.m.0000.transforms_pipeline.after_pipeline-start.before_tuple-simplifier.txt\n"
+      "module_0000.m.0001.transforms_pipeline.after_dce.before_pipeline-end.txt\n"
+      "module_0000.m.after_optimization.txt\n"
+      "module_0000.m.before_optimization.txt\n");
 }
 
 TEST(Dump, OtherExpressionsDumpWithoutChange) {
   TemporaryFolder folder;
-  Result<std::unique_ptr<DumpObserver>> dump = DumpObserver::Make({.directory = folder.path(), .pass_re = "tuple"});
+  Result<std::unique_ptr<DumpObserver>> dump =
+      DumpObserver::Make({.directory = folder.path(), .pass_re = "tuple"});
   ASSERT_TRUE(dump.has_value());
   Module module = MustRead(kDeadCode);
   RunPasses(module, "tuple-simplifier,dce,dce", {.observers = {dump->get()}});
-  EXPECT_EQ(folder.Names(),
-            "module_0000.m.0000.transforms_pipeline.after_pipeline-start.before_tuple-simplifier.txt\n"
-            "module_0000.m.0001.transforms_pipeline.after_tuple-simplifier.before_dce.txt\n"
-            "module_0000.m.after_optimization.txt\n"
-            "module_0000.m.before_optimization.txt\n");
+  EXPECT_EQ(
+      folder.Names(),
+      "module_0000.m.0000.transforms_pipeline.after_pipeline-start.before_tuple-simplifier.txt\n"
+      "module_0000.m.0001.transforms_pipeline.after_tuple-simplifier.before_dce.txt\n"
+      "module_0000.m.after_optimization.txt\n"
+      "module_0000.m.before_optimization.txt\n");
 }
 
 TEST(Dump, FileNamesAreSafe) {
@@ -261,11 +280,13 @@ TEST(Reproducer, HoldsModuleAndCommand) {
   ReproducerObserver reproducer(path);
   Module module = MustRead(kDeadCode);
   module.config().entry_computation_layout.reset();
-  RunPasses(module, "dce,io-layout-normalization", {.keep_before = true, .observers = {&reproducer}});
+  RunPasses(module, "dce,io-layout-normalization",
+            {.keep_before = true, .observers = {&reproducer}});
   EXPECT_TRUE(reproducer.written());
   Result<std::string> text = ReadFile(path);
   ASSERT_TRUE(text.has_value());
-  EXPECT_NE(text->find("// RUN: hlo-opt %s --verify-each --passes='io-layout-normalization'"), std::string::npos);
+  EXPECT_NE(text->find("// RUN: hlo-opt %s --verify-each --passes='io-layout-normalization'"),
+            std::string::npos);
   EXPECT_EQ(text->find("dead"), std::string::npos);  // the module in front of the failing pass
   EXPECT_TRUE(ReadText(*text).has_value());
 }

@@ -1,4 +1,5 @@
-// dce, tuple-simplifier, call-inliner, flatten-call-graph and layout-normalization on small modules.
+// dce, tuple-simplifier, call-inliner, flatten-call-graph and layout-normalization on small
+// modules.
 #include "pass_test_util.h"
 
 namespace hlokit {
@@ -126,13 +127,13 @@ TEST(FlattenCallGraph, EveryCallSiteGetsItsOwn) {
 }
 
 TEST(FlattenCallGraph, RefusesToExplode) {
-  std::string text = "HloModule m\nf0 {\n  q = f32[] parameter(0)\n  ROOT n = f32[] negate(q)\n}\n";
+  std::string text = "HloModule m\nlevel0 {\n  q = f32[] parameter(0)\n  ROOT n = f32[] negate(q)\n}\n";
   for (int i = 1; i < 60; ++i) {
-    std::string name = "f" + std::to_string(i), callee = "f" + std::to_string(i - 1);
+    std::string name = "level" + std::to_string(i), callee = "level" + std::to_string(i - 1);
     text += name + " {\n  q = f32[] parameter(0)\n  a = f32[] call(q), to_apply=" + callee +
             "\n  ROOT b = f32[] call(a), to_apply=" + callee + "\n}\n";
   }
-  text += "ENTRY main {\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=f59\n}\n";
+  text += "ENTRY main {\n  p = f32[] parameter(0)\n  ROOT r = f32[] call(p), to_apply=level59\n}\n";
   for (std::string_view pass : {"flatten-call-graph", "call-inliner"}) {
     Module module = MustRead(text);
     RunOutcome outcome = RunPasses(module, pass);
@@ -143,28 +144,37 @@ TEST(FlattenCallGraph, RefusesToExplode) {
 
 /// The root of the entry and what it reads, after layout-normalization.
 Module Normalized(std::string_view body) {
-  Module module = MustRead("HloModule m\nadd { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) }\n"
-                           "ENTRY main {\n" + std::string(body) + "}\n");
+  Module module = MustRead(
+      "HloModule m\nadd { x = f32[] parameter(0) y = f32[] parameter(1) ROOT s = f32[] add(x, y) "
+      "}\n"
+      "ENTRY main {\n" +
+      std::string(body) + "}\n");
   RunOutcome outcome = RunPasses(module, "layout-normalization");
   EXPECT_EQ(outcome.error, "");
   return module;
 }
 
 TEST(LayoutNormalization, DescendingModulesStay) {
-  Module module = MustRead("HloModule m\nENTRY main {\n  p = f32[2,3]{1,0} parameter(0)\n  ROOT a = f32[2,3]{1,0} add(p, p)\n}\n");
+  Module module = MustRead(
+      "HloModule m\nENTRY main {\n  p = f32[2,3]{1,0} parameter(0)\n  ROOT a = f32[2,3]{1,0} "
+      "add(p, p)\n}\n");
   EXPECT_FALSE(RunPasses(module, "layout-normalization").changed);
 }
 
 TEST(LayoutNormalization, ElementwiseWorksOnPhysicalDimensions) {
-  Module module = Normalized("  p = f32[2,3]{0,1} parameter(0)\n  ROOT a = f32[2,3]{0,1} add(p, p)\n");
+  Module module =
+      Normalized("  p = f32[2,3]{0,1} parameter(0)\n  ROOT a = f32[2,3]{0,1} add(p, p)\n");
   EXPECT_EQ(Line(module, "bitcast"), "%bitcast = f32[3,2]{1,0} bitcast(%p)");
   EXPECT_EQ(Line(module, "add.1"), "%add.1 = f32[3,2]{1,0} add(%bitcast, %bitcast)");
-  EXPECT_TRUE(RootLine(module).find(" = f32[2,3]{0,1} bitcast(%add.1)") != std::string::npos) << RootLine(module);
+  EXPECT_TRUE(RootLine(module).find(" = f32[2,3]{0,1} bitcast(%add.1)") != std::string::npos)
+      << RootLine(module);
 }
 
 TEST(LayoutNormalization, CopyBecomesTranspose) {
-  Module module = Normalized("  p = f32[2,3]{1,0} parameter(0)\n  ROOT c = f32[2,3]{0,1} copy(p)\n");
-  EXPECT_EQ(Line(module, "transpose"), "%transpose = f32[3,2]{1,0} transpose(%p), dimensions={1,0}");
+  Module module =
+      Normalized("  p = f32[2,3]{1,0} parameter(0)\n  ROOT c = f32[2,3]{0,1} copy(p)\n");
+  EXPECT_EQ(Line(module, "transpose"),
+            "%transpose = f32[3,2]{1,0} transpose(%p), dimensions={1,0}");
 }
 
 TEST(LayoutNormalization, AttributesAreRenumbered) {
@@ -173,22 +183,27 @@ TEST(LayoutNormalization, AttributesAreRenumbered) {
     std::string_view body, name, line;
   };
   constexpr Case kCases[] = {
-      {"  v = f32[3]{0} parameter(0)\n  ROOT b = f32[2,3]{0,1} broadcast(v), dimensions={1}\n", "broadcast",
-       "%broadcast = f32[3,2]{1,0} broadcast(%v), dimensions={0}"},
+      {"  v = f32[3]{0} parameter(0)\n  ROOT b = f32[2,3]{0,1} broadcast(v), dimensions={1}\n",
+       "broadcast", "%broadcast = f32[3,2]{1,0} broadcast(%v), dimensions={0}"},
       {"  ROOT i = s32[4,5]{0,1} iota(), iota_dimension=0\n", "iota",
        "%iota = s32[5,4]{1,0} iota(), iota_dimension=1"},
-      {"  p = f32[2,3]{0,1} parameter(0)\n  ROOT s = f32[1,2]{0,1} slice(p), slice={[0:1], [1:3]}\n", "slice",
-       "%slice = f32[2,1]{1,0} slice(%bitcast), slice={[1:3], [0:1]}"},
-      {"  p = f32[2,3]{0,1} parameter(0)\n  z = f32[] constant(0)\n  ROOT s = f32[3,7]{0,1} pad(p, z), padding=1_0x2_2\n",
+      {"  p = f32[2,3]{0,1} parameter(0)\n  ROOT s = f32[1,2]{0,1} slice(p), slice={[0:1], "
+       "[1:3]}\n",
+       "slice", "%slice = f32[2,1]{1,0} slice(%bitcast), slice={[1:3], [0:1]}"},
+      {"  p = f32[2,3]{0,1} parameter(0)\n  z = f32[] constant(0)\n  ROOT s = f32[3,7]{0,1} pad(p, "
+       "z), padding=1_0x2_2\n",
        "pad", "%pad = f32[7,3]{1,0} pad(%bitcast, %z), padding=2_2x1_0"},
-      {"  p = f32[2,3]{0,1} parameter(0)\n  ROOT s = f32[2,3]{0,1} reverse(p), dimensions={0}\n", "reverse",
-       "%reverse = f32[3,2]{1,0} reverse(%bitcast), dimensions={1}"},
-      {"  p = f32[2,3]{0,1} parameter(0)\n  ROOT s = f32[4,3]{0,1} concatenate(p, p), dimensions={0}\n", "concatenate",
+      {"  p = f32[2,3]{0,1} parameter(0)\n  ROOT s = f32[2,3]{0,1} reverse(p), dimensions={0}\n",
+       "reverse", "%reverse = f32[3,2]{1,0} reverse(%bitcast), dimensions={1}"},
+      {"  p = f32[2,3]{0,1} parameter(0)\n  ROOT s = f32[4,3]{0,1} concatenate(p, p), "
+       "dimensions={0}\n",
+       "concatenate",
        "%concatenate = f32[3,4]{1,0} concatenate(%bitcast, %bitcast), dimensions={1}"},
       {"  p = f32[4,6]{0,1} parameter(0)\n  z = f32[] constant(0)\n"
        "  ROOT w = f32[2,6]{0,1} reduce-window(p, z), window={size=2x1 stride=2x1}, to_apply=add\n",
        "reduce-window",
-       "%reduce-window = f32[6,2]{1,0} reduce-window(%bitcast, %z), window={size=1x2 stride=1x2}, to_apply=%add"},
+       "%reduce-window = f32[6,2]{1,0} reduce-window(%bitcast, %z), window={size=1x2 stride=1x2}, "
+       "to_apply=%add"},
   };
   for (const Case& test : kCases) {
     Module module = Normalized(test.body);
@@ -197,7 +212,9 @@ TEST(LayoutNormalization, AttributesAreRenumbered) {
 }
 
 TEST(LayoutNormalization, TransposeThatMovesNothingIsABitcast) {
-  Module module = Normalized("  p = f32[2,3]{0,1} parameter(0)\n  ROOT t = f32[3,2]{1,0} transpose(p), dimensions={1,0}\n");
+  Module module = Normalized(
+      "  p = f32[2,3]{0,1} parameter(0)\n  ROOT t = f32[3,2]{1,0} transpose(p), "
+      "dimensions={1,0}\n");
   EXPECT_EQ(CountOpcode(module, Opcode::kTranspose), 0);
 }
 
@@ -208,7 +225,9 @@ TEST(LayoutNormalization, ConstantKeepsItsBytes) {
 }
 
 TEST(LayoutNormalization, MovingReshapeIsRefused) {
-  Module module = MustRead("HloModule m\nENTRY main {\n  p = f32[2,3]{0,1} parameter(0)\n  ROOT r = f32[6]{0} reshape(p)\n}\n");
+  Module module = MustRead(
+      "HloModule m\nENTRY main {\n  p = f32[2,3]{0,1} parameter(0)\n  ROOT r = f32[6]{0} "
+      "reshape(p)\n}\n");
   RunOutcome outcome = RunPasses(module, "layout-normalization");
   EXPECT_NE(outcome.error.find("cannot handle reshape r"), std::string::npos);
 }
