@@ -1,6 +1,7 @@
 // Reads an HloModuleProto into a Module: one walk over the bytes per level, no tree of messages in
-// between. Implemented in module_reader.cc (module, computations, schedule), instruction_reader.cc
-// (one instruction) and attribute_reader.cc (its attributes).
+// between. Implemented in module_reader.cc (module, computations), header_reader.cc,
+// schedule_reader.cc, instruction_reader.cc (one instruction), attribute_reader.cc, list_reader.cc
+// and shared_reader.cc (its attributes).
 #ifndef HLOKIT_SRC_PROTO_MODULE_READER_H_
 #define HLOKIT_SRC_PROTO_MODULE_READER_H_
 

@@ -1,5 +1,5 @@
-// Binary protos: whatever the bytes are, reading ends with a module or an error, and a module that was
-// read can be printed and written.
+// Binary protos: whatever the bytes are, reading ends with a module or an error, and a module that
+// was read can be printed and written.
 #include <cstdint>
 #include <cstdlib>
 

@@ -24,15 +24,19 @@ TEST(Detect, ByContents) {
   EXPECT_EQ(DetectFormat("ENTRY e {\n  ROOT p = f32[2]{0} parameter(0)\n}"), InputFormat::kText);
   EXPECT_EQ(DetectFormat(Proto()), InputFormat::kProto);
   EXPECT_EQ(DetectFormat(*ProtoToPbtxt(Proto(), ProtoKind::kHlo)), InputFormat::kPbtxt);
-  EXPECT_EQ(DetectFormat("I0521 12:04:45.883483    1509 service.cc:186] " + std::string(kText)), InputFormat::kLog);
-  EXPECT_EQ(DetectFormat("compiling\n*** Begin m.txt ***\n" + std::string(kText) + "*** End m.txt ***\n"), InputFormat::kLog);
+  EXPECT_EQ(DetectFormat("I0521 12:04:45.883483    1509 service.cc:186] " + std::string(kText)),
+            InputFormat::kLog);
+  EXPECT_EQ(
+      DetectFormat("compiling\n*** Begin m.txt ***\n" + std::string(kText) + "*** End m.txt ***\n"),
+      InputFormat::kLog);
   EXPECT_EQ(DetectFormat("compiling\n" + std::string(kText)), InputFormat::kLog);
   EXPECT_EQ(DetectFormat(""), InputFormat::kAuto);
   EXPECT_EQ(DetectFormat(std::string("\x00\x01\x02", 3)), InputFormat::kAuto);
 }
 
 TEST(Detect, Names) {
-  for (InputFormat format : {InputFormat::kAuto, InputFormat::kText, InputFormat::kProto, InputFormat::kPbtxt, InputFormat::kLog}) {
+  for (InputFormat format : {InputFormat::kAuto, InputFormat::kText, InputFormat::kProto,
+                             InputFormat::kPbtxt, InputFormat::kLog}) {
     EXPECT_EQ(InputFormatFromName(InputFormatName(format)), format);
   }
   EXPECT_EQ(InputFormatFromName("x"), std::nullopt);
@@ -42,8 +46,9 @@ TEST(Load, EveryForm) {
   std::string want = PrintModule(*ReadText(kText));
   std::string proto = Proto();
   std::string pbtxt = *ProtoToPbtxt(proto, ProtoKind::kHlo);
-  for (const std::string& contents : {std::string(kText), proto, pbtxt, *Compress(kText), *Compress(proto), *Compress(pbtxt),
-                                      "x\n*** Begin m.txt ***\n" + std::string(kText) + "*** End m.txt ***\n"}) {
+  for (const std::string& contents :
+       {std::string(kText), proto, pbtxt, *Compress(kText), *Compress(proto), *Compress(pbtxt),
+        "x\n*** Begin m.txt ***\n" + std::string(kText) + "*** End m.txt ***\n"}) {
     Result<LoadedModule> loaded = LoadContents(contents, "in");
     ASSERT_TRUE(loaded.has_value()) << FormatError(loaded.error());
     EXPECT_EQ(PrintModule(loaded->module), want);
@@ -82,7 +87,8 @@ TEST(Gzip, ThereAndBack) {
 
 TEST(Gzip, DamageIsNoticed) {
   std::string packed = *Compress(std::string(100000, 'x') + kText);
-  for (size_t size = 3; size < packed.size(); ++size) EXPECT_FALSE(Decompress(packed.substr(0, size)).has_value()) << size;
+  for (size_t size = 3; size < packed.size(); ++size)
+    EXPECT_FALSE(Decompress(packed.substr(0, size)).has_value()) << size;
   packed[packed.size() - 6] = static_cast<char>(packed[packed.size() - 6] ^ 1);  // the check sum
   Result<std::string> out = Decompress(packed);
   ASSERT_FALSE(out.has_value());
@@ -111,7 +117,9 @@ class LoadFiles : public testing::Test {
     EXPECT_TRUE(WriteFile(path.string(), contents).has_value());
     return path.string();
   }
-  std::string Named(std::string name) { return "HloModule " + name + "\n\nENTRY e {\n  ROOT p = f32[2]{0} parameter(0)\n}\n"; }
+  std::string Named(std::string name) {
+    return "HloModule " + name + "\n\nENTRY e {\n  ROOT p = f32[2]{0} parameter(0)\n}\n";
+  }
   std::string NameAt(const std::string& spec, std::vector<Diagnostic>* warnings = nullptr) {
     Result<LoadedModule> loaded = LoadModule(spec, {}, warnings);
     if (!loaded) return std::string(DiagCode(loaded.error().diagnostics[0].id));
@@ -124,7 +132,8 @@ TEST_F(LoadFiles, FoldersModulesAndStages) {
   Put("module_0001.jit_f.before_optimizations.txt", Named("before"));
   Put("module_0001.jit_f.0000.simplify.after_pipeline-start.before_dce.txt", Named("zero"));
   Put("module_0001.jit_f.0001.simplify.after_dce.before_layout-assignment.txt", Named("one"));
-  Put("module_0001.jit_f.0002.simplify.after_layout-assignment.before_pipeline-end.txt", Named("two"));
+  Put("module_0001.jit_f.0002.simplify.after_layout-assignment.before_pipeline-end.txt",
+      Named("two"));
   Put("module_0001.jit_f.cpu_after_optimizations.txt", Named("after"));
   Put("module_0001.jit_f.cpu_after_optimizations.hlo.pb", *WriteProto(*ReadText(Named("proto"))));
   Put("module_0001.jit_f.cpu_after_optimizations-buffer-assignment.txt", "nonsense");
@@ -150,15 +159,18 @@ TEST_F(LoadFiles, FoldersModulesAndStages) {
 TEST_F(LoadFiles, OtherPaths) {
   EXPECT_EQ(NameAt(folder_), "B022");
   EXPECT_EQ(NameAt(folder_ + "/missing"), "I001");
-  std::string path = Put("model/graph.hlo", *WriteProto(*ReadText(Named("graph")), {.kind = ProtoKind::kModule}));
+  std::string path =
+      Put("model/graph.hlo", *WriteProto(*ReadText(Named("graph")), {.kind = ProtoKind::kModule}));
   EXPECT_EQ(NameAt(folder_), "graph");
   EXPECT_EQ(NameAt(path), "graph");
   EXPECT_EQ(NameAt(path + ":x"), "U001");
   EXPECT_EQ(NameAt(Put("with:colon.txt", Named("colon"))), "colon");
-  std::string log = Put("train.log", "a\n*** Begin module_0003.k.before_optimizations.txt ***\n" + Named("k") +
-                                         "*** End module_0003.k.before_optimizations.txt ***\n"
-                                         "*** Begin module_0003.k.cpu_after_optimizations.txt ***\n" +
-                                         Named("k_after") + "*** End module_0003.k.cpu_after_optimizations.txt ***\n");
+  std::string log =
+      Put("train.log", "a\n*** Begin module_0003.k.before_optimizations.txt ***\n" + Named("k") +
+                           "*** End module_0003.k.before_optimizations.txt ***\n"
+                           "*** Begin module_0003.k.cpu_after_optimizations.txt ***\n" +
+                           Named("k_after") +
+                           "*** End module_0003.k.cpu_after_optimizations.txt ***\n");
   EXPECT_EQ(NameAt(log), "k");
   EXPECT_EQ(NameAt(log + ":k:after_optimizations"), "k_after");
   EXPECT_EQ(NameAt(log + ":3:nope"), "B023");

@@ -1,4 +1,5 @@
-// Are the names of dump files understood, and files grouped by module in the order of the compilation?
+// Are the names of dump files understood, and files grouped by module in the order of the
+// compilation?
 #include <gtest/gtest.h>
 
 #include "hlokit/input.h"
@@ -33,37 +34,44 @@ TEST_P(DumpNames, HasItsParts) {
 INSTANTIATE_TEST_SUITE_P(
     Files, DumpNames,
     testing::Values(
-        Name{"module_0000.m.before_optimizations.txt", "", 0, "m", "before_optimizations", -1, "txt", StageKind::kBefore},
-        Name{"module_12345.jit_f.1.2.before_optimizations.hlo.pb.gz", "", 12345, "jit_f.1.2", "before_optimizations", -1,
-             "hlo.pb.gz", StageKind::kBefore},
-        Name{"1700000000000000.module_0003.m.sm_8.0_gpu_after_optimizations.txt", "1700000000000000", 3, "m",
-             "sm_8.0_gpu_after_optimizations", -1, "txt", StageKind::kAfter},
-        Name{"module_0003.m.sm_9.0a_gpu_after_optimizations.hlo.pb", "", 3, "m", "sm_9.0a_gpu_after_optimizations", -1,
-             "hlo.pb", StageKind::kAfter},
-        Name{"module_0003.m.v2.gfx90a_gpu_after_optimizations.txt", "", 3, "m.v2", "gfx90a_gpu_after_optimizations", -1,
+        Name{"module_0000.m.before_optimizations.txt", "", 0, "m", "before_optimizations", -1,
+             "txt", StageKind::kBefore},
+        Name{"module_12345.jit_f.1.2.before_optimizations.hlo.pb.gz", "", 12345, "jit_f.1.2",
+             "before_optimizations", -1, "hlo.pb.gz", StageKind::kBefore},
+        Name{"1700000000000000.module_0003.m.sm_8.0_gpu_after_optimizations.txt",
+             "1700000000000000", 3, "m", "sm_8.0_gpu_after_optimizations", -1, "txt",
+             StageKind::kAfter},
+        Name{"module_0003.m.sm_9.0a_gpu_after_optimizations.hlo.pb", "", 3, "m",
+             "sm_9.0a_gpu_after_optimizations", -1, "hlo.pb", StageKind::kAfter},
+        Name{"module_0003.m.v2.gfx90a_gpu_after_optimizations.txt", "", 3, "m.v2",
+             "gfx90a_gpu_after_optimizations", -1, "txt", StageKind::kAfter},
+        Name{"module_0003.m._gpu_after_optimizations.txt", "", 3, "m", "_gpu_after_optimizations",
+             -1, "txt", StageKind::kAfter},
+        Name{"module_0003.m.cpu_after_optimizations.txt", "", 3, "m", "cpu_after_optimizations", -1,
              "txt", StageKind::kAfter},
-        Name{"module_0003.m._gpu_after_optimizations.txt", "", 3, "m", "_gpu_after_optimizations", -1, "txt",
-             StageKind::kAfter},
-        Name{"module_0003.m.cpu_after_optimizations.txt", "", 3, "m", "cpu_after_optimizations", -1, "txt",
-             StageKind::kAfter},
         Name{"module_0003.m.after_optimizations_before_buffer_assignment.txt", "", 3, "m",
              "after_optimizations_before_buffer_assignment", -1, "txt", StageKind::kAfter},
-        Name{"module_0003.before_optimizations.txt", "", 3, "", "before_optimizations", -1, "txt", StageKind::kBefore},
-        Name{"module_0003.m.cl_123.before_optimizations.txt", "", 3, "m", "before_optimizations", -1, "txt",
+        Name{"module_0003.before_optimizations.txt", "", 3, "", "before_optimizations", -1, "txt",
              StageKind::kBefore},
-        Name{"module_0003.m.0012.simplification.after_dce.before_cse.txt", "", 3, "m", "after_dce", 12, "txt",
+        Name{"module_0003.m.cl_123.before_optimizations.txt", "", 3, "m", "before_optimizations",
+             -1, "txt", StageKind::kBefore},
+        Name{"module_0003.m.0012.simplification.after_dce.before_cse.txt", "", 3, "m", "after_dce",
+             12, "txt", StageKind::kStep},
+        Name{"module_0003.m.1234.0012.pipe_line.after_a-b.before_pipeline-end.txt", "", 3, "m.1234",
+             "after_a-b", 12, "txt", StageKind::kStep},
+        Name{"module_0003.m.0012.copy-insertion.after_adding_copies_to_resolve_interference.txt",
+             "", 3, "m", "copy-insertion.after_adding_copies_to_resolve_interference", 12, "txt",
              StageKind::kStep},
-        Name{"module_0003.m.1234.0012.pipe_line.after_a-b.before_pipeline-end.txt", "", 3, "m.1234", "after_a-b", 12, "txt",
-             StageKind::kStep},
-        Name{"module_0003.m.0012.copy-insertion.after_adding_copies_to_resolve_interference.txt", "", 3, "m",
-             "copy-insertion.after_adding_copies_to_resolve_interference", 12, "txt", StageKind::kStep},
-        Name{"module_0003.m.new_kind_of_stage.txt", "", 3, "m", "new_kind_of_stage", -1, "txt", StageKind::kAfter},
+        Name{"module_0003.m.new_kind_of_stage.txt", "", 3, "m", "new_kind_of_stage", -1, "txt",
+             StageKind::kAfter},
         Name{"module_0003.m.cpu_after_optimizations-buffer-assignment.txt", "", 3, "m",
              "cpu_after_optimizations-buffer-assignment", -1, "txt", StageKind::kOther},
-        Name{"module_0003.m.before_optimizations.dot", "", 3, "m", "before_optimizations", -1, "dot", StageKind::kOther}));
+        Name{"module_0003.m.before_optimizations.dot", "", 3, "m", "before_optimizations", -1,
+             "dot", StageKind::kOther}));
 
 TEST(DumpNames, OthersAreNone) {
-  for (const char* name : {"graph.hlo", "module_01.m.txt", "module_0001", "module_x.m.txt", "", "notes.txt"}) {
+  for (const char* name :
+       {"graph.hlo", "module_01.m.txt", "module_0001", "module_x.m.txt", "", "notes.txt"}) {
     EXPECT_FALSE(ParseDumpName(name).has_value()) << name;
   }
 }
@@ -91,7 +99,8 @@ TEST(DumpFolder, GroupsAndOrders) {
   for (const DumpFile& file : folder.modules[1].files) {
     if (file.HoldsModule()) stages.push_back(file.stage);
   }
-  EXPECT_EQ(stages, (std::vector<std::string>{"before_optimizations", "after_a", "after_b", "cpu_after_optimizations"}));
+  EXPECT_EQ(stages, (std::vector<std::string>{"before_optimizations", "after_a", "after_b",
+                                              "cpu_after_optimizations"}));
   EXPECT_EQ(folder.modules[1].files.size(), 7u);
 }
 

@@ -31,8 +31,12 @@ TEST(Log, Blocks) {
 }
 
 TEST(Log, PastedModules) {
-  std::string module = "HloModule a\n\nf {\n  ROOT x = f32[] parameter(0)\n}\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n\n";
-  std::vector<LogBlock> blocks = ExtractLogBlocks("compiling:\n" + module + "done in 3 s\nHloModule b\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
+  std::string module =
+      "HloModule a\n\nf {\n  ROOT x = f32[] parameter(0)\n}\n\nENTRY e {\n  ROOT p = f32[] "
+      "parameter(0)\n}\n\n";
+  std::vector<LogBlock> blocks =
+      ExtractLogBlocks("compiling:\n" + module +
+                       "done in 3 s\nHloModule b\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
   ASSERT_EQ(blocks.size(), 2u);
   EXPECT_EQ(blocks[0].contents, module);
   EXPECT_EQ(blocks[1].contents, "HloModule b\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
@@ -40,8 +44,9 @@ TEST(Log, PastedModules) {
 
 TEST(Log, PrefixedModule) {
   std::string prefix = "I0521 12:04:45.883483    1509 service.cc:186] ";
-  std::vector<LogBlock> blocks = ExtractLogBlocks(prefix + "HloModule a\n" + prefix + "\n" + prefix + "ENTRY e {\n" + prefix +
-                                                  "  ROOT p = f32[] parameter(0)\n" + prefix + "}\n" + prefix + "next message\n");
+  std::vector<LogBlock> blocks = ExtractLogBlocks(
+      prefix + "HloModule a\n" + prefix + "\n" + prefix + "ENTRY e {\n" + prefix +
+      "  ROOT p = f32[] parameter(0)\n" + prefix + "}\n" + prefix + "next message\n");
   ASSERT_EQ(blocks.size(), 1u);
   EXPECT_EQ(blocks[0].contents, "HloModule a\n\nENTRY e {\n  ROOT p = f32[] parameter(0)\n}\n");
 }

@@ -11,15 +11,20 @@ namespace {
 /// A module with a bit of everything that has lengths in it.
 std::string Sample() {
   Result<Module> module = ReadText(
-      "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, frontend_attributes={k=\"v\"}\n\n"
+      "HloModule m, is_scheduled=true, input_output_alias={ {}: (0, {}, may-alias) }, "
+      "frontend_attributes={k=\"v\"}\n\n"
       "add {\n  x = f32[] parameter(0)\n  y = f32[] parameter(1)\n  ROOT s = f32[] add(x, y)\n}\n\n"
       "ENTRY e {\n  p = f32[4,6]{0,1:T(8,128)} parameter(0)\n  z = f32[] constant(0)\n"
       "  c = (s32[3], (pred[], c64[2])) constant((  {1, 2, 3}, ( true, {(1, 2), (3, 4)} ) ))\n"
-      "  d = f32[6,6] dot(p, p), lhs_contracting_dims={0}, rhs_contracting_dims={0}, metadata={op_name=\"n\" stack_frame_id=1}\n"
+      "  d = f32[6,6] dot(p, p), lhs_contracting_dims={0}, rhs_contracting_dims={0}, "
+      "metadata={op_name=\"n\" stack_frame_id=1}\n"
       "  w = f32[2,3] reduce-window(p, z), window={size=2x2 stride=2x2}, to_apply=add\n"
-      "  n = f32[4,6] negate(p), sharding={devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}, origin={{\"o\" {1}}}\n"
-      "  a = f32[4,6] all-reduce(n), replica_groups=[2,4]<=[4,2]T(1,0), to_apply=add, backend_config={\"a\":1}\n"
-      "  ROOT r = f32[4,6]{0,1} custom-call(a), custom_call_target=\"t\", operand_layout_constraints={f32[4,6]{0,1}}, "
+      "  n = f32[4,6] negate(p), sharding={devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}, "
+      "origin={{\"o\" {1}}}\n"
+      "  a = f32[4,6] all-reduce(n), replica_groups=[2,4]<=[4,2]T(1,0), to_apply=add, "
+      "backend_config={\"a\":1}\n"
+      "  ROOT r = f32[4,6]{0,1} custom-call(a), custom_call_target=\"t\", "
+      "operand_layout_constraints={f32[4,6]{0,1}}, "
       "literal=s4[3]{0} {1, 2, 3}\n}\n");
   EXPECT_TRUE(module.has_value()) << FormatError(module.error());
   return *WriteProto(*module);
@@ -76,7 +81,8 @@ TEST(Damage, BytesReplacedAndRemoved) {
           bytes.erase(at, random() % 8);
           break;
         default:
-          bytes.insert(at, std::string(1 + random() % 6, static_cast<char>(random() % 2 == 0 ? 0xff : 0x0a)));
+          bytes.insert(at, std::string(1 + random() % 6,
+                                       static_cast<char>(random() % 2 == 0 ? 0xff : 0x0a)));
       }
     }
     MustNotCrash(bytes);
@@ -85,12 +91,14 @@ TEST(Damage, BytesReplacedAndRemoved) {
 
 TEST(Damage, ClaimsWithoutBytesCostNothing) {
   // 2^40 elements, but one byte of them.
-  std::string shape = "shape { element_type: U8 dimensions: 1099511627776 layout { minor_to_major: 0 } } ";
-  EXPECT_EQ(LineOf(ModuleText("instructions { name: \"r\" opcode: \"constant\" id: 1 " + shape + "literal { " + shape +
-                              "u8s: \"x\" } }")),
+  std::string shape =
+      "shape { element_type: U8 dimensions: 1099511627776 layout { minor_to_major: 0 } } ";
+  EXPECT_EQ(LineOf(ModuleText("instructions { name: \"r\" opcode: \"constant\" id: 1 " + shape +
+                              "literal { " + shape + "u8s: \"x\" } }")),
             "B009");
   // A local id of 2^31-1 asks for no table of that size.
-  EXPECT_EQ(LineOf(ModuleText(Inst("r", "negate", 1, "operand_ids: 0") + Inst("s", "negate", 2147483647, "operand_ids: 0"))),
+  EXPECT_EQ(LineOf(ModuleText(Inst("r", "negate", 1, "operand_ids: 0") +
+                              Inst("s", "negate", 2147483647, "operand_ids: 0"))),
             "%r = f32[4]{0} negate(%p)");
 }
 
@@ -105,8 +113,10 @@ TEST(Damage, DeepShapesAndLiterals) {
     shape = outer + shape;
     if (shape.size() > 20000) break;
   }
-  std::string bytes = *PbtxtToProto("name: \"m\" computations { name: \"e\" instructions { name: \"r\" opcode: \"tuple\" 3: \"x\" } }",
-                                    ProtoKind::kModule);
+  std::string bytes = *PbtxtToProto(
+      "name: \"m\" computations { name: \"e\" instructions { name: \"r\" opcode: \"tuple\" 3: "
+      "\"x\" } }",
+      ProtoKind::kModule);
   Result<Module> module = ReadProto(bytes, {.kind = ProtoKind::kModule});
   EXPECT_FALSE(module.has_value());
   // The same with the deep shape in the place of "x", every length around it put right.
@@ -119,10 +129,11 @@ TEST(Damage, DeepShapesAndLiterals) {
   };
   std::string instruction = field('\x0a', "r") + field('\x12', "tuple") + field('\x1a', shape);
   std::string computation = field('\x0a', "e") + field('\x12', instruction);
-  std::string deep = field('\x0a', "m") + field('\x1a', computation) + field('\x22', field('\x12', ""));
+  std::string deep =
+      field('\x0a', "m") + field('\x1a', computation) + field('\x22', field('\x12', ""));
   module = ReadProto(deep, {.kind = ProtoKind::kModule});
   ASSERT_FALSE(module.has_value());
-  EXPECT_EQ(module.error().diagnostics[0].id, DiagId::kProtoTooDeep);
+  EXPECT_EQ(module.error().diagnostics[0].id, DiagId::kProtoTooDeep) << FormatError(module.error());
   EXPECT_FALSE(ProtoToPbtxt(deep, ProtoKind::kModule).has_value());
   EXPECT_FALSE(ProtoToJson(deep, ProtoKind::kModule).has_value());
 }

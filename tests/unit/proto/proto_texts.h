@@ -20,17 +20,20 @@ inline std::string Vector(std::string_view name, std::string_view type = "F32") 
 }
 
 /// The fields of an instruction behind its shape; `id` is a local id.
-inline std::string Inst(std::string_view name, std::string_view opcode, int id, std::string_view rest = "",
-                        std::string_view type = "F32") {
-  return "instructions { name: \"" + std::string(name) + "\" opcode: \"" + std::string(opcode) + "\" " +
-         Vector("shape", type) + "id: " + std::to_string(id) + " " + std::string(rest) + " }\n";
+inline std::string Inst(std::string_view name, std::string_view opcode, int id,
+                        std::string_view rest = "", std::string_view type = "F32") {
+  return "instructions { name: \"" + std::string(name) + "\" opcode: \"" + std::string(opcode) +
+         "\" " + Vector("shape", type) + "id: " + std::to_string(id) + " " + std::string(rest) +
+         " }\n";
 }
 
 /// A module whose entry "e" has a parameter "p" (id 0) and what `body` adds; root is id 1.
-inline std::string ModuleText(std::string_view body, std::string_view more = "", std::string_view before = "") {
+inline std::string ModuleText(std::string_view body, std::string_view more = "",
+                              std::string_view before = "") {
   return "name: \"m\"\n" + std::string(before) + "computations { name: \"e\" id: 7 root_id: 1\n" +
-         Inst("p", "parameter", 0) + std::string(body) + "}\nentry_computation_id: 7\nhost_program_shape { " +
-         Vector("parameters") + Vector("result") + "parameter_names: \"p0\" }\n" + std::string(more);
+         Inst("p", "parameter", 0) + std::string(body) +
+         "}\nentry_computation_id: 7\nhost_program_shape { " + Vector("parameters") +
+         Vector("result") + "parameter_names: \"p0\" }\n" + std::string(more);
 }
 
 inline Result<Module> ReadPbtxt(std::string_view text, ProtoReadOptions options = {}) {

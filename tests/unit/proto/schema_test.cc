@@ -65,11 +65,14 @@ TEST(Schema, EqualsTheProtoFiles) {
                 other->containing_oneof() != nullptr || other->has_optional_keyword())
           << name << "." << field.name;
       if (field.kind == FieldKind::kMessage) {
-        EXPECT_EQ("xla." + std::string(MessageName(field.message())), other->message_type()->full_name());
+        EXPECT_EQ("xla." + std::string(MessageName(field.message())),
+                  other->message_type()->full_name());
       }
       if (field.kind == FieldKind::kEnum) {
-        EXPECT_EQ("xla." + std::string(EnumName(field.enumeration())), other->enum_type()->full_name());
-        ASSERT_EQ(static_cast<int>(ValuesOf(field.enumeration()).size()), other->enum_type()->value_count());
+        EXPECT_EQ("xla." + std::string(EnumName(field.enumeration())),
+                  other->enum_type()->full_name());
+        ASSERT_EQ(static_cast<int>(ValuesOf(field.enumeration()).size()),
+                  other->enum_type()->value_count());
         for (const EnumValue& value : ValuesOf(field.enumeration())) {
           ASSERT_NE(other->enum_type()->FindValueByNumber(value.number), nullptr);
           EXPECT_EQ(value.name, other->enum_type()->FindValueByNumber(value.number)->name());

@@ -16,8 +16,8 @@ std::string_view Problem(std::string_view bytes) {
 
 TEST(Wire, ReadsAllWireTypes) {
   // 1: varint 300, 2: fixed64, 3: bytes "hi", 5: fixed32, 16: varint 1
-  std::string bytes = {'\x08', '\xac', '\x02', '\x11', 1, 0, 0, 0, 0, 0, 0, 0, '\x1a', 2, 'h', 'i', '\x2d', 2, 0, 0, 0,
-                       '\x80', '\x01', 1};
+  std::string bytes = {'\x08', '\xac', '\x02', '\x11', 1,      0, 0, 0, 0, 0,      0,      0,
+                       '\x1a', 2,      'h',    'i',    '\x2d', 2, 0, 0, 0, '\x80', '\x01', 1};
   WireReader reader(bytes);
   WireField field;
   ASSERT_TRUE(reader.Next(&field));
@@ -38,10 +38,15 @@ TEST(Wire, ReadsAllWireTypes) {
 }
 
 TEST(Wire, RefusesLengthsThatLie) {
-  EXPECT_EQ(Problem(std::string("\x0a\x05""abc", 5)), "a field claims more bytes than its message has left");
+  EXPECT_EQ(Problem(std::string("\x0a\x05"
+                                "abc",
+                                5)),
+            "a field claims more bytes than its message has left");
   // 2 GiB and 2^64-1 bytes are claimed; nothing is allocated for them.
-  EXPECT_EQ(Problem("\x0a\x80\x80\x80\x80\x08"), "a field claims more bytes than its message has left");
-  EXPECT_EQ(Problem("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), "a field claims more bytes than its message has left");
+  EXPECT_EQ(Problem("\x0a\x80\x80\x80\x80\x08"),
+            "a field claims more bytes than its message has left");
+  EXPECT_EQ(Problem("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
+            "a field claims more bytes than its message has left");
 }
 
 TEST(Wire, RefusesNumbersWithoutEnd) {
