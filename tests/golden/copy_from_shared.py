@@ -4,7 +4,7 @@
   copy_from_shared.py SHARED/golden tests/golden/data
 
 Whole sets: scenarios, cases. Of the others every n-th name in alphabetical order (STEP below), which
-keeps the data near 5 MB. The folder layout is that of the source, so both runners can use it.
+keeps the data near 7 MB. The folder layout is that of the source, so both runners can use it.
 """
 import json
 import os
@@ -12,7 +12,10 @@ import shutil
 import sys
 
 STEP = {"scenarios": 1, "cases": 1, "generated": 2, "collectives": 5}
-PASSES = ["print", "layout-assignment", "layout-assignment-unset", "layout-assignment-reverse"]
+PASSES = ["print", "layout-assignment", "layout-assignment-unset", "layout-assignment-reverse", "dce",
+          "tuple-simplifier", "flatten-call-graph", "layout-normalization-of-base", "all-reduce-combiner",
+          "all-reduce-combiner-small", "all-gather-combiner", "all-gather-combiner-any-dim",
+          "reduce-scatter-combiner"]
 
 
 def copy(source, target):

@@ -21,6 +21,15 @@ COMMANDS = {
     "layout-assignment": ["hlokit", "assign"],
     "layout-assignment-unset": ["hlokit", "assign", "--entry-layouts", "unset"],
     "layout-assignment-reverse": ["hlokit", "assign", "--reverse"],
+    "dce": ["hlo-opt", "--passes=dce"],
+    "tuple-simplifier": ["hlo-opt", "--passes=tuple-simplifier"],
+    "flatten-call-graph": ["hlo-opt", "--passes=flatten-call-graph"],
+    "layout-normalization-of-base": ["hlo-opt", "--passes=layout-assignment,layout-normalization"],
+    "all-reduce-combiner": ["hlo-opt", "--passes=all-reduce-combiner{key=stock}"],
+    "all-reduce-combiner-small": ["hlo-opt", "--passes=all-reduce-combiner{key=stock bytes=256 count=2}"],
+    "all-gather-combiner": ["hlo-opt", "--passes=all-gather-combiner{key=stock}"],
+    "all-gather-combiner-any-dim": ["hlo-opt", "--passes=all-gather-combiner{key=stock by-dim=false}"],
+    "reduce-scatter-combiner": ["hlo-opt", "--passes=reduce-scatter-combiner{key=stock}"],
 }
 
 

@@ -165,8 +165,8 @@ TEST(LayoutNormalization, ElementwiseWorksOnPhysicalDimensions) {
   Module module =
       Normalized("  p = f32[2,3]{0,1} parameter(0)\n  ROOT a = f32[2,3]{0,1} add(p, p)\n");
   EXPECT_EQ(Line(module, "bitcast"), "%bitcast = f32[3,2]{1,0} bitcast(%p)");
-  EXPECT_EQ(Line(module, "add.1"), "%add.1 = f32[3,2]{1,0} add(%bitcast, %bitcast)");
-  EXPECT_TRUE(RootLine(module).find(" = f32[2,3]{0,1} bitcast(%add.1)") != std::string::npos)
+  EXPECT_EQ(Line(module, "add"), "%add = f32[3,2]{1,0} add(%bitcast, %bitcast)");
+  EXPECT_TRUE(RootLine(module).find(" = f32[2,3]{0,1} bitcast(%add)") != std::string::npos)
       << RootLine(module);
 }
 
