@@ -7,6 +7,7 @@
 #include "src/cli/common.h"
 #include "src/input/commands.h"
 #include "src/neuron/commands.h"
+#include "src/neuron_ir/commands.h"
 #include "src/tensor/commands.h"
 #include "src/verify/command.h"
 
@@ -40,7 +41,10 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterLs(app, exit_code);
   hlokit::RegisterPermute(app, exit_code);
   hlokit::RegisterStaticIoTranspose(app, exit_code);
-  hlokit::RegisterIoTransposes(app, exit_code);
+  CLI::App* io_transposes = hlokit::RegisterIoTransposes(app, exit_code);
+  hlokit::RegisterIoTransposesCheck(*io_transposes, exit_code);
+  hlokit::RegisterIoTransposesSuggest(*io_transposes, exit_code);
+  hlokit::RegisterNeff(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
