@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "hlokit/id.h"
+#include "hlokit/large_array.h"
 #include "hlokit/module.h"
 
 namespace hlokit {
@@ -123,11 +124,11 @@ struct LayoutTables {
     uint32_t index = 0;
   };
   // By InstId, for the instructions that were there before copies were inserted.
-  std::vector<uint32_t> points_to_begin, operand_begin;
-  std::vector<uint32_t> points_to;    // per place of an output: the number of the buffer behind it
-  std::vector<Place> buffers;         // by buffer number
-  std::vector<InstId> operand_users;  // by operand position
-  std::vector<EventId> buffer_events, operand_events;  // the event that gave the layout, last round
+  LargeArray<uint32_t> points_to_begin, operand_begin;
+  LargeArray<uint32_t> points_to;    // per place of an output: the number of the buffer behind it
+  LargeArray<Place> buffers;         // by buffer number
+  LargeArray<InstId> operand_users;  // by operand position
+  LargeArray<EventId> buffer_events, operand_events;  // the event that gave the layout, last round
 };
 
 /// The record of one run of layout assignment. Give it to AssignLayouts in its options; without it

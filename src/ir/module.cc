@@ -390,10 +390,17 @@ constexpr uint64_t kSmallNumbers = 1 << 20;
 
 template <typename Learn>
 void Module::LearnInstructionNames(std::string_view root, Learn learn) {
-  constexpr uint32_t kRootsWithoutIndex = 16;
+  constexpr uint32_t kRootsWithoutIndex = 1;
   NameIndex& index = name_index_;
+  // Names lie all over the source text: fetch them ahead.
+  auto prefetch = [this](size_t i) {
+    if (i + 16 < names_.size()) __builtin_prefetch(str(names_[i + 16]).data());
+  };
   if (++index.roots <= kRootsWithoutIndex) {
-    for (StrRef name : names_) learn(name);
+    for (size_t i = 0; i < names_.size(); ++i) {
+      prefetch(i);
+      learn(names_[i]);
+    }
     return;
   }
   std::hash<std::string_view> hash;
@@ -401,6 +408,7 @@ void Module::LearnInstructionNames(std::string_view root, Learn learn) {
     index.head.resize(std::bit_ceil(names_.size() / 2 + 1));
     index.next.resize(names_.size());
     for (uint32_t i = 0; i < names_.size(); ++i) {
+      prefetch(i);
       uint32_t& head = index.head[hash(Split(str(names_[i])).root) & (index.head.size() - 1)];
       index.next[i] = head;
       head = i + 1;
@@ -432,9 +440,9 @@ StrRef Module::UniqueName(std::string_view wanted, bool computations,
   if (inserted) {
     // The first time a pass asks for this root: learn the numbers that are taken.
     auto learn = [&](StrRef ref) {
-      if (ref.length < split.root.size()) return;
+      if (ref.length < split.root.size() || split.root.empty()) return;
       std::string_view name = str(ref);
-      if (!name.starts_with(split.root)) return;
+      if (name.front() != split.root.front() || !name.starts_with(split.root)) return;
       if (SplitName other = Split(name); other.root == split.root) use(other.number);
     };
     if (computations) {
@@ -478,7 +486,11 @@ size_t Module::MemoryBytes() const {
 }
 
 void Module::ShrinkToFit() {
-  auto shrink = [](auto&... v) { (v.shrink_to_fit(), ...); };
+  // Moving an array to save less than a fifth of it costs more than it gives.
+  auto shrink_one = [](auto& v) {
+    if (v.capacity() - v.size() > v.size() / 4) v.shrink_to_fit();
+  };
+  auto shrink = [&](auto&... v) { (shrink_one(v), ...); };
   shrink(opcodes_, dead_, attr_count_, shape_, operand_begin_, operand_count_, computation_of_,
          names_, attr_begin_, source_offset_, operand_pool_, attr_pool_, int_pool_, ref_pool_,
          literals_, literal_bytes_, computations_, order_);

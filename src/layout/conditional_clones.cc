@@ -12,19 +12,24 @@ namespace hlokit::layout {
 /// conditionals, so that each may get other layouts. Callers are taken in the order of computations
 /// and instructions; the reference leaves that order open.
 bool Engine::SeparateConditionalBranches() {
-  bool any = false;
-  std::vector<std::vector<InstId>> callers(module_.computation_count());
   std::vector<CompId> order = module_.computation_order();
+  bool any = false;
   for (CompId computation : order) {
     for (InstId inst : module_.computation(computation).instructions) {
       any = any || module_.opcode(inst) == Opcode::kConditional;
+    }
+  }
+  if (!any) return true;
+  std::vector<std::vector<InstId>> callers(module_.computation_count());
+  for (CompId computation : order) {
+    for (InstId inst : module_.computation(computation).instructions) {
+      if (!MayCall(module_.opcode(inst))) continue;
       for (CompId callee : module_.called_computations(inst)) {
         std::vector<InstId>& list = callers[callee.value];
         if (list.empty() || list.back() != inst) list.push_back(inst);
       }
     }
   }
-  if (!any) return true;
   std::vector<std::pair<CompId, InstId>> requests;
   for (CompId computation : order) {
     const std::vector<InstId>& list = callers[computation.value];

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "hlokit/large_array.h"
 #include "hlokit/layout_assignment.h"
 #include "hlokit/layout_rules.h"
 #include "hlokit/layout_trace.h"
@@ -360,25 +361,25 @@ class Engine final : public LayoutServices {
   mutable std::vector<InstId> quoted_;  // instructions that messages named
 
   // Instructions, by InstId; one more entry than there are instructions.
-  std::vector<InstInfo> infos_;
+  LargeArray<InstInfo> infos_;
   // Operand slots, by operand position.
-  std::vector<InstId> operands_;
-  std::vector<InstId> operand_users_;
-  std::vector<OperandConstraint> operand_constraints_;
+  LargeArray<InstId> operands_;
+  LargeArray<InstId> operand_users_;
+  LargeArray<OperandConstraint> operand_constraints_;
   // Uses: for each instruction its operand positions, users in user order, by uses_begin_[InstId].
-  std::vector<uint32_t> uses_begin_;
-  std::vector<uint32_t> uses_;
+  LargeArray<uint32_t> uses_begin_;
+  LargeArray<uint32_t> uses_;
   // Buffers, by buffer number.
-  std::vector<Buffer> buffers_;
-  std::vector<BufferConstraint> buffer_constraints_;
-  std::vector<InstId> forwarding_mark_;  // scratch of ComputeForwarding
+  LargeArray<Buffer> buffers_;
+  LargeArray<BufferConstraint> buffer_constraints_;
+  LargeArray<InstId> forwarding_mark_;  // scratch of ComputeForwarding
   // For loop bodies, by InstId: the first operand number at which the root tuple uses it, or kNone.
-  std::vector<uint32_t> root_slot_;
+  LargeArray<uint32_t> root_slot_;
   // The array-shaped outputs that may be a buffer, by buffer number.
-  std::vector<uint32_t> alias_begin_;
-  std::vector<InstId> aliases_;
+  LargeArray<uint32_t> alias_begin_;
+  LargeArray<InstId> aliases_;
   // Points-to entries; a forwarding instruction shares the entries of its operand.
-  std::vector<uint32_t> points_to_;
+  LargeArray<uint32_t> points_to_;
   std::unordered_map<uint32_t, std::vector<uint32_t>> more_buffers_;  // entry -> further buffers
   // output_to_operand_aliasing of all instructions: by (instruction, output, pair), and the first
   // pair of each operand by (instruction, operand).
@@ -424,21 +425,24 @@ class Engine final : public LayoutServices {
 
   // Trace only: the event that gave each constraint its layout.
   EventId cause_ = kNoEvent;
-  std::vector<EventId> buffer_events_, operand_events_;
+  LargeArray<EventId> buffer_events_, operand_events_;
 
   std::array<std::optional<uint32_t>, kOpcodeCount + 1> policies_;  // of the base rules, by opcode
 
   // Scratch space.
   std::vector<ShapeId> subshapes_;
-  std::vector<InstId> post_orders_;
+  LargeArray<InstId> post_orders_;
   std::vector<InstId> order_, roots_;
   struct VisitFrame {
     InstId inst;
     uint32_t next;
   };
   std::vector<VisitFrame> visit_stack_;
-  std::vector<uint8_t> visit_state_;
+  LargeArray<uint8_t> visit_state_;
 };
+
+/// False when instructions of this opcode never call a computation.
+bool MayCall(Opcode opcode);
 
 /// Keys of the worklist: the kind in the top two bits.
 inline constexpr uint32_t kKeyNumberBits = 30;

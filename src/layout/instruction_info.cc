@@ -201,6 +201,23 @@ void Engine::CollectAliasPairs() {
             });
 }
 
+/// Opcodes that take a computation, and unknown ones. Saves a look at the attributes of the others.
+bool MayCall(Opcode opcode) {
+  static const std::array<bool, kOpcodeCount + 1> table = [] {
+    std::array<bool, kOpcodeCount + 1> may_call{};
+    for (int i = 0; i < kOpcodeCount; ++i) {
+      for (const AttrSpec& spec : OpcodeAttributes(static_cast<Opcode>(i))) {
+        AttrType type = Info(spec.kind).type;
+        may_call[i] =
+            may_call[i] || type == AttrType::kComputation || type == AttrType::kComputationList;
+      }
+    }
+    may_call[kOpcodeCount] = true;
+    return may_call;
+  }();
+  return table[static_cast<size_t>(opcode)];
+}
+
 /// Section 3.2: callees before callers, otherwise as stored; clones just before their caller.
 bool Engine::OrderComputations() {
   uint32_t count = module_.computation_count();
@@ -212,6 +229,7 @@ bool Engine::OrderComputations() {
   for (CompId computation : module_.computation_order()) {
     std::vector<CompId>& list = callees[computation.value];
     for (InstId inst : module_.computation(computation).instructions) {
+      if (!MayCall(infos_[inst.value].opcode)) continue;
       for (CompId callee : module_.called_computations(inst)) {
         list.push_back(callee);
         if (infos_[inst.value].opcode == Opcode::kFusion) fusion_body[callee.value] = 1;
