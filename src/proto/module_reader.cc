@@ -220,6 +220,54 @@ bool ModuleReader::ScanComputation(std::string_view bytes, ComputationParts* par
   return reader.problem().what == nullptr || FailWire(reader.problem());
 }
 
+namespace {
+
+constexpr uint32_t kIdNumber = 35;
+
+/// The id of an instruction, 0 when it has none. Only skips over everything else, since all
+/// instructions are walked over once more later. False for bytes that need a closer look.
+bool FindId(std::string_view bytes, int64_t* id) {
+  const uint8_t* at = reinterpret_cast<const uint8_t*>(bytes.data());
+  const uint8_t* end = at + bytes.size();
+  auto varint = [&](uint64_t* value) {
+    uint64_t out = 0;
+    for (int shift = 0; shift < 63 && at != end; shift += 7) {
+      uint8_t byte = *at++;
+      out |= static_cast<uint64_t>(byte & 0x7f) << shift;
+      if (byte < 0x80) {
+        *value = out;
+        return true;
+      }
+    }
+    return false;
+  };
+  *id = 0;
+  while (at != end) {
+    uint64_t tag;
+    uint64_t value;
+    if (!varint(&tag)) return false;
+    switch (tag & 7) {
+      case kVarint:
+        if (!varint(&value)) return false;
+        if (tag == (kIdNumber << 3 | kVarint)) *id = AsInt64(value);
+        break;
+      case kBytesType:
+        if (!varint(&value) || value > static_cast<uint64_t>(end - at)) return false;
+        at += value;
+        break;
+      case kFixed32:
+        if (end - at < 4) return false;
+        at += 4;
+        break;
+      default:
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 /// Sorts instructions by local id (stored order) and fills the tables that resolve ids.
 bool ModuleReader::OrderInstructions(ComputationParts* parts,
                                      std::vector<std::string_view>* instructions) {
@@ -227,13 +275,16 @@ bool ModuleReader::OrderInstructions(ComputationParts* parts,
   std::vector<uint32_t> local(count);
   if (options_.renumber) parts->full_ids.resize(count);
   for (size_t i = 0; i < count; ++i) {
-    WireReader reader((*instructions)[i]);
-    WireField field;
     int64_t id = 0;
-    while (reader.Next(&field)) {
-      if (field.number == 35 && field.type == kVarint) id = AsInt64(field.value);
+    if (!FindId((*instructions)[i], &id)) {
+      // Something is wrong or unusual: the careful reader finds out.
+      WireReader reader((*instructions)[i]);
+      WireField field;
+      while (reader.Next(&field)) {
+        if (field.number == kIdNumber && field.type == kVarint) id = AsInt64(field.value);
+      }
+      if (reader.problem().what != nullptr) return FailWire(reader.problem());
     }
-    if (reader.problem().what != nullptr) return FailWire(reader.problem());
     if (id < 0 || (id & 0x80000000) != 0) {
       return Fail(DiagId::kProtoBadId, (*instructions)[i].data(),
                   fmt::format("an instruction has the id {}", id));
