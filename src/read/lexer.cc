@@ -56,9 +56,16 @@ constexpr KeywordRow kKeywords[] = {
     {"unreduced", Keyword::kUnreduced},
 };
 
-/// Keywords begin with one of these.
-constexpr bool MayBeKeyword(char c) {
-  return std::string_view("tfiHERFSmrlsu").find(c) != std::string_view::npos;
+/// By first character: the lengths (as bits) that keywords have.
+constexpr std::array<uint32_t, 128> MakeKeywordLengths() {
+  std::array<uint32_t, 128> table{};
+  for (const KeywordRow& row : kKeywords) table[row.text[0]] |= 1u << row.text.size();
+  return table;
+}
+constexpr std::array<uint32_t, 128> kKeywordLengths = MakeKeywordLengths();
+
+constexpr bool MayBeKeyword(std::string_view word) {
+  return word.size() < 32 && (kKeywordLengths[word[0]] >> word.size() & 1) != 0;
 }
 
 /// The end of a NaN payload "(0x…)" at `at`, or `at` when there is none.
@@ -113,108 +120,111 @@ uint32_t Lexer::SkipBlank(uint32_t from) const {
   return static_cast<uint32_t>(p - text_.data());
 }
 
-Token Lexer::At(uint32_t from) const {
+void Lexer::At(uint32_t from, Token* out) const {
   uint32_t at = from;
   const char* data = text_.data();
   // The common case is one blank or none.
   if ((Class(data[at]) & kBlank) != 0 && at < text_.size()) ++at;
   if ((Class(data[at]) & kBlank) != 0 || data[at] == '/') at = SkipBlank(at);
-  Token token;
+  Token& token = *out;
+  token.keyword = Keyword::kNone;
+  token.has_escapes = false;
   token.begin = at;
   token.end = at + 1;
   if (at >= text_.size()) {
     token.end = at;
-    return token;
+    token.kind = Tok::kEnd;
+    return;
   }
   char c = data[at];
   uint8_t kind = Class(c);
   if ((kind & kStart) != 0) {
-    LexWord(at, &token);
-    return token;
+    LexWord(at, out);
+    return;
   }
   if ((kind & kDigit) != 0) {
-    LexNumber(at, &token);
-    return token;
+    LexNumber(at, out);
+    return;
   }
   token.kind = Tok::kError;
   switch (c) {
     case '%': {
-      if ((Class(data[at + 1]) & kStart) == 0) return token;
+      if ((Class(data[at + 1]) & kStart) == 0) return;
       uint32_t end = at + 2;
       while ((Class(data[end]) & kWord) != 0) ++end;
       token.kind = Tok::kName;
       token.text_begin = at + 1;
       token.text_end = token.end = end;
-      return token;
+      return;
     }
     case '=':
       token.kind = Tok::kEquals;
-      return token;
+      return;
     case ',':
       token.kind = Tok::kComma;
-      return token;
+      return;
     case ':':
       token.kind = Tok::kColon;
-      return token;
+      return;
     case '*':
       token.kind = Tok::kStar;
-      return token;
+      return;
     case '#':
       token.kind = Tok::kHash;
-      return token;
+      return;
     case '+':
       token.kind = Tok::kPlus;
-      return token;
+      return;
     case '~':
       token.kind = Tok::kTilde;
-      return token;
+      return;
     case '[':
       token.kind = Tok::kLeftSquare;
-      return token;
+      return;
     case ']':
       token.kind = Tok::kRightSquare;
-      return token;
+      return;
     case '{':
       token.kind = Tok::kLeftBrace;
-      return token;
+      return;
     case '}':
       token.kind = Tok::kRightBrace;
-      return token;
+      return;
     case '(':
       token.kind = Tok::kLeftParen;
-      return token;
+      return;
     case ')':
       token.kind = Tok::kRightParen;
-      return token;
+      return;
     case '<':
       if (data[at + 1] == '=') {
         token.kind = Tok::kLessEquals;
         token.end = at + 2;
       }
-      return token;
+      return;
     case '.':
       if (data[at + 1] == '.' && data[at + 2] == '.') {
         token.kind = Tok::kDots;
         token.end = at + 3;
       }
-      return token;
+      return;
     case '-':
       if (data[at + 1] == '>') {
         token.kind = Tok::kArrow;
         token.end = at + 2;
-        return token;
+        return;
       }
-      LexNumber(at, &token);
-      return token;
+      LexNumber(at, out);
+      return;
     case '?':
-      LexNumber(at, &token);
-      return token;
+      LexNumber(at, out);
+      return;
     case '"':
     case '\'':
-      LexString(at, &token);
-      return token;
+      LexString(at, out);
+      return;
     default:
-      return token;
+      return;
   }
 }
 
@@ -244,7 +254,7 @@ void Lexer::LexWord(uint32_t at, Token* token) const {
     FinishNan(text_, end, false, token);
     return;
   }
-  if (MayBeKeyword(word[0])) {
+  if (MayBeKeyword(word)) {
     for (const KeywordRow& row : kKeywords) {
       if (row.text == word) {
         token->kind = Tok::kKeyword;

@@ -90,7 +90,13 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   /// The token that begins at or after byte `from`.
-  Token At(uint32_t from) const;
+  Token At(uint32_t from) const {
+    Token token;
+    At(from, &token);
+    return token;
+  }
+  /// The same, written in place: the parser's way from token to token.
+  void At(uint32_t from, Token* token) const;
   std::string_view text() const { return text_; }
   std::string_view Slice(uint32_t begin, uint32_t end) const {
     return text_.substr(begin, end - begin);

@@ -234,14 +234,14 @@ bool Parser::ParseInstructionLine(CompId computation, Pending* pending, InstId* 
     *id = {};
     return true;
   }
-  if (InstId known = scopes_[depth_].Find(name, module_); known.valid()) {
+  InstId next(module_.instruction_count());
+  if (InstId known = scopes_[depth_].FindOrInsert(name, next, &module_); known.valid()) {
     SourceLocation place = Locate(module_.source_offset(known));
     return Fail(DiagId::kNameTaken, p.name_offset,
                 fmt::format("the instruction '{}' is defined already", name),
                 fmt::format("the first definition is at {}:{}", place.line, place.column));
   }
   *id = Create(computation, p);
-  scopes_[depth_].Insert(name, *id, module_);
   return true;
 }
 

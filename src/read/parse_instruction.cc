@@ -193,7 +193,7 @@ bool Parser::ParseOperandName(CompId computation, ShapeId written, uint32_t begi
       parameter.attrs.push_back(Attr::Integer(
           AttrKind::kParameterNumber, module_.computation(computation).instructions.size()));
       id = Create(computation, parameter);
-      scopes_[depth_].Insert(name, id, module_);
+      scopes_[depth_].Insert(name, id);
     } else if (poisoned_.count(name) != 0) {
       // Its own line has an error already.
       p->poisoned = true;
@@ -248,7 +248,7 @@ bool Parser::ParseTupleAccess(CompId computation, InstId* id, std::string_view n
     element.operands = {*id};
     element.attrs.push_back(Attr::Integer(AttrKind::kIndex, index));
     *id = Create(computation, element);
-    scopes_[depth_].Insert(module_.str(element.name), *id, module_);
+    scopes_[depth_].Insert(module_.str(element.name), *id);
   }
   return true;
 }
@@ -288,7 +288,7 @@ bool Parser::ParseNested(CompId computation, ShapeId shape, uint32_t begin, Pend
   ++next;
   nested->name = Keep(name);
   InstId id = Create(computation, *nested);
-  scopes_[depth_].Insert(module_.str(nested->name), id, module_);
+  scopes_[depth_].Insert(module_.str(nested->name), id);
   p->operands.push_back(id);
   return true;
 }
@@ -701,7 +701,8 @@ bool Parser::ParseRepeatedText(AttrKind kind, Pending* p) {
   // Only a value that ends right in front of a comma or a line break can be found again.
   std::string_view raw = lexer_.Slice(begin, token_.begin);
   if (!raw.empty() && raw.back() == '\n') raw = raw.substr(0, raw.find_last_not_of(" \n\r\t") + 1);
-  bool plain = raw.find_first_of("/\n") == std::string_view::npos && !raw.empty() && raw.back() != ' ';
+  bool plain =
+      raw.find_first_of("/\n") == std::string_view::npos && !raw.empty() && raw.back() != ' ';
   if (plain) {
     repeated_[next_repeated_] = {kind, begin, static_cast<uint32_t>(raw.size()), canonical};
     next_repeated_ = (next_repeated_ + 1) % std::size(repeated_);

@@ -21,6 +21,12 @@ bool Parser::ParseInput() {
 }
 
 bool Parser::ParseModule() {
+  // Nearly every line is an instruction: with room for them the arrays need not grow.
+  std::string_view text = lexer_.text();
+  size_t lines = static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+  // … but empty lines are no reason to take memory.
+  constexpr size_t kShortestLine = 24;
+  module_.Reserve(std::min(lines, text.size() / kShortestLine));
   bool has_header = IsKeyword(Keyword::kHloModule);
   if (has_header && !ParseHeader()) return false;
   if (has_header && IsKeyword(Keyword::kFileNames) && !ParseStackFrameIndex()) return false;

@@ -165,7 +165,8 @@ bool Parser::ParseArrayShape(ShapeId* shape) {
   }
   if (sizes.empty() && !layout.valid()) layout = shapes.Layout({});
   if (!CountsInBits(type, sizes)) {
-    return Fail(DiagId::kShapeTooLarge, begin, "the array has more bits than a 64-bit number can count");
+    return Fail(DiagId::kShapeTooLarge, begin,
+                "the array has more bits than a 64-bit number can count");
   }
   *shape = shapes.Array(type, sizes, layout, dynamic);
   if (memo != nullptr) *memo = {hash, begin, usual_end - begin, *shape};

@@ -39,13 +39,18 @@ InstId ScopeTable::Find(std::string_view name, const Module& module) const {
   return {};
 }
 
-void ScopeTable::Insert(std::string_view name, InstId id, const Module&) {
-  if (2 * ++count_ > slots_.size()) Grow();
+InstId ScopeTable::FindOrInsert(std::string_view name, InstId id, const Module* module) {
+  if (2 * (count_ + 1) > slots_.size()) Grow();
   uint32_t mask = static_cast<uint32_t>(slots_.size()) - 1;
   uint32_t hash = static_cast<uint32_t>(HashBytes(name));
   uint32_t at = hash & mask;
-  while (slots_[at].generation == generation_) at = (at + 1) & mask;
+  for (; slots_[at].generation == generation_; at = (at + 1) & mask) {
+    if (module != nullptr && slots_[at].hash == hash && module->name(slots_[at].id) == name)
+      return slots_[at].id;
+  }
   slots_[at] = {generation_, hash, id};
+  ++count_;
+  return {};
 }
 
 void ScopeTable::Grow() {

@@ -24,7 +24,10 @@ class ScopeTable {
   }
   /// The instruction with this name, or invalid.
   InstId Find(std::string_view name, const Module& module) const;
-  void Insert(std::string_view name, InstId id, const Module& module);
+  void Insert(std::string_view name, InstId id) { FindOrInsert(name, id, nullptr); }
+  /// The instruction that has this name already; otherwise gives the name to `id` and returns
+  /// invalid.
+  InstId FindOrInsert(std::string_view name, InstId id, const Module* module);
 
  private:
   struct Slot {
@@ -84,8 +87,8 @@ class Parser {
 
  private:
   // ---- tokens (parser.cc) ----
-  void Next() { token_ = lexer_.At(token_.end); }
-  void JumpTo(uint32_t offset) { token_ = lexer_.At(offset); }
+  void Next() { lexer_.At(token_.end, &token_); }
+  void JumpTo(uint32_t offset) { lexer_.At(offset, &token_); }
   bool Is(Tok kind) const { return token_.kind == kind; }
   bool IsKeyword(Keyword keyword) const {
     return token_.kind == Tok::kKeyword && token_.keyword == keyword;

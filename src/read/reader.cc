@@ -34,7 +34,9 @@ Result<Module> ReadText(std::string text, const ReadOptions& options,
   bool ok = parser.ParseInput();
   if (warnings != nullptr) *warnings = std::move(parser.warnings());
   if (!ok) return ParseError(parser, options);
-  return parser.TakeModule();
+  Module module = parser.TakeModule();
+  module.ShrinkToFit();
+  return module;
 }
 
 Result<ShapeId> ReadShape(std::string_view text, Module& module) {
