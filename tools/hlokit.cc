@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   CLI::App* io_transposes = hlokit::RegisterIoTransposes(app, exit_code);
   hlokit::RegisterIoTransposesCheck(*io_transposes, exit_code);
   hlokit::RegisterIoTransposesSuggest(*io_transposes, exit_code);
+  hlokit::RegisterIoTransposesApply(*io_transposes, exit_code);
   hlokit::RegisterNeff(app, exit_code);
   try {
     app.parse(argc, argv);

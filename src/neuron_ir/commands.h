@@ -12,6 +12,9 @@ void RegisterIoTransposesCheck(CLI::App& group, int& exit_code);
 /// `hlokit io-transposes suggest MODULE`, in the same group.
 void RegisterIoTransposesSuggest(CLI::App& group, int& exit_code);
 
+/// `hlokit io-transposes apply MODULE SPEC`, in the same group.
+void RegisterIoTransposesApply(CLI::App& group, int& exit_code);
+
 /// `hlokit neff inspect FILE`.
 void RegisterNeff(CLI::App& app, int& exit_code);
 

@@ -137,6 +137,16 @@ def main():
     result = run(hlokit, "io-transposes", "suggest", "m.hlo")
     check(result.returncode == 0 and b"would save work" in result.stdout, result.stderr.decode())
 
+    # io-transposes apply: the parameter moves, the module still verifies.
+    result = run(hlokit, "io-transposes", "apply", "m.hlo", "io.json", "-o", "applied.hlo")
+    check(result.returncode == 0, result.stderr.decode())
+    check(b"f32[2,3,2]{2,1,0} parameter(1)" in read("applied.hlo"), "the shape of the parameter")
+    check(run(hlokit, "verify", "applied.hlo").returncode == 0, "does not verify")
+    check(run(hlokit, "io-transposes", "apply", "--proto", "m.hlo", "io.json", "-o", "applied.pb").returncode == 0, "proto")
+    check(run(hlokit, "verify", "applied.pb").returncode == 0, "the proto does not verify")
+    result = run(hlokit, "io-transposes", "apply", "m.hlo", "wrong.json", "-o", "bad.hlo")
+    check(result.returncode == 1 and not os.path.exists("bad.hlo"), result.stderr.decode())
+
     for failure in failures:
         print("FAIL:", failure)
     return 1 if failures else 0
