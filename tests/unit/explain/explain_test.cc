@@ -12,17 +12,17 @@
 namespace hlokit {
 namespace {
 
-struct Run {
+struct Recorded {
   Module module;
   LayoutTrace trace;
   LayoutAssignmentReport report;
   Explanation explanation;
 };
 
-Run ExplainText(const std::string& text) {
+Recorded ExplainText(const std::string& text) {
   Result<Module> module = ReadText(text);
   EXPECT_TRUE(module) << (module ? "" : FormatError(module.error()));
-  Run run{.module = std::move(*module)};
+  Recorded run{.module = std::move(*module)};
   LayoutAssignmentOptions options;
   options.trace = &run.trace;
   Result<LayoutAssignmentReport> report = AssignLayouts(run.module, options);
@@ -42,7 +42,7 @@ ENTRY main {
 )";
 
 TEST(Explain, EntryPinsAtBothEnds) {
-  Run run = ExplainText(kPinnedBothEnds);
+  Recorded run = ExplainText(kPinnedBothEnds);
   ASSERT_EQ(run.explanation.copies.size(), 1u);
   ASSERT_EQ(run.explanation.causes.size(), 1u);
   const Cause& cause = run.explanation.causes[0];
@@ -59,7 +59,7 @@ TEST(Explain, EntryPinsAtBothEnds) {
 }
 
 TEST(Explain, ChainsStartAtTheOriginAndEndAtTheDemand) {
-  Run run = ExplainText(kPinnedBothEnds);
+  Recorded run = ExplainText(kPinnedBothEnds);
   const AddedArrayCopy& part = run.report.parts[run.explanation.copies[0].part];
   std::vector<HopText> winning = DescribeChain(run.module, run.trace, part.winning);
   ASSERT_GE(winning.size(), 2u);
@@ -78,7 +78,7 @@ TEST(Explain, ChainsStartAtTheOriginAndEndAtTheDemand) {
 }
 
 TEST(Explain, CustomCallAgainstEntry) {
-  Run run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4]{0}}
+  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4]{0}}
 
 ENTRY main {
   x = f32[4,6] parameter(0)
@@ -95,7 +95,7 @@ ENTRY main {
 }
 
 TEST(Explain, OneCauseForSeveralCopies) {
-  Run run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(f32[4]{0}, f32[4]{0})}
+  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(f32[4]{0}, f32[4]{0})}
 
 ENTRY main {
   x = f32[4,6] parameter(0)
@@ -111,7 +111,7 @@ ENTRY main {
 }
 
 TEST(Explain, CopiesInALoopCountOncePerTrip) {
-  Run run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(s32[], f32[4,6]{1,0})}
+  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(s32[], f32[4,6]{1,0})}
 
 body {
   state = (s32[], f32[4,6]) parameter(0)
@@ -154,7 +154,7 @@ ENTRY main {
 }
 
 TEST(Explain, CausesAreSortedByBytes) {
-  Run run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0}, f32[40,60]{1,0})->(f32[4,6]{0,1}, f32[40,60]{0,1})}
+  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0}, f32[40,60]{1,0})->(f32[4,6]{0,1}, f32[40,60]{0,1})}
 
 ENTRY main {
   a = f32[4,6] parameter(0)
@@ -171,7 +171,7 @@ ENTRY main {
 }
 
 TEST(Explain, PaddingOfTilesIsPriced) {
-  Run run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{0,1:T(8,128)}}
+  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{0,1:T(8,128)}}
 
 ENTRY main {
   x = f32[4,6] parameter(0)
@@ -185,7 +185,7 @@ ENTRY main {
 }
 
 TEST(Explain, NoCopiesNoCauses) {
-  Run run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{1,0}}
+  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{1,0}}
 
 ENTRY main {
   x = f32[4,6] parameter(0)
