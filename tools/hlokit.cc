@@ -1,6 +1,10 @@
 // hlokit: one program, one subcommand per question.
+#include <algorithm>
 #include <csignal>
+#include <iostream>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
@@ -11,11 +15,45 @@
 #include "src/tensor/commands.h"
 #include "src/verify/command.h"
 
+namespace {
+
+/// "did you mean": for a subcommand or a flag that does not exist.
+void Suggest(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> commands;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    commands.push_back(command->get_name());
+  }
+  std::span<char*> words(argv + 1, static_cast<size_t>(argc > 0 ? argc - 1 : 0));
+  if (words.empty()) return;
+  std::string first = words[0];
+  std::string nearest;
+  if (std::find(commands.begin(), commands.end(), first) == commands.end()) {
+    nearest = first.starts_with("-") ? "" : hlokit::cli::NearestWord(first, commands);
+  } else {
+    const CLI::App* command = app.get_subcommand(first);
+    std::vector<std::string> flags;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& name : option->get_lnames()) flags.push_back("--" + name);
+    }
+    for (std::string word : words.subspan(1)) {
+      word = word.substr(0, word.find('='));
+      if (!word.starts_with("--") || std::find(flags.begin(), flags.end(), word) != flags.end())
+        continue;
+      nearest = hlokit::cli::NearestWord(word, flags);
+      break;
+    }
+  }
+  if (!nearest.empty()) std::cerr << "Did you mean " << nearest << "?\n";
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   // A closed pipe is a failed write with a message, not a sudden death.
   std::signal(SIGPIPE, SIG_IGN);
   CLI::App app{
-      "Why is there a copy in my HLO that I never wrote, what does it cost, how do I get rid of it?"};
+      "Why is there a copy in my HLO that I never wrote, what does it cost, how do I get rid of "
+      "it?"};
   app.name("hlokit");
   app.footer(
       "Examples:\n"
@@ -23,7 +61,8 @@ int main(int argc, char** argv) {
       "  hlokit explain module.txt copy.3     how one of them came about, hop by hop\n"
       "  hlokit why module.txt dot.7          why an instruction has its layout\n"
       "  hlokit assign module.txt             the module after the pass\n"
-      "Exit codes: 0 ok, 1 a check said no, 2 usage, 3 cannot parse, 4 unsupported, 5 verification\n"
+      "Exit codes: 0 ok, 1 a check said no, 2 usage, 3 cannot parse, 4 unsupported, 5 "
+      "verification\n"
       "failed, 6 input or output failed, 70 internal error.");
   app.require_subcommand(1);
   app.set_version_flag("--version", std::string("hlokit 0.1.0"));
@@ -50,6 +89,7 @@ int main(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     int code = app.exit(error);
+    if (code != 0) Suggest(app, argc, argv);
     return code == 0 ? 0 : static_cast<int>(hlokit::ExitCode::kUsage);
   }
   return exit_code;

@@ -14,9 +14,11 @@ namespace hlokit::cli {
 
 void InputOptions::Register(CLI::App& app) {
   app.add_option("FILE", path,
-                 "HLO text, proto, pbtxt (also .gz), a log, or a dump folder (DIR:module:stage); - reads standard input")
+                 "HLO text, proto, pbtxt (also .gz), a log, or a dump folder (DIR:module:stage); - "
+                 "reads standard input")
       ->required();
-  app.add_option("--input-format", format, "auto, text, proto, pbtxt or log; auto looks at the contents")
+  app.add_option("--input-format", format,
+                 "auto, text, proto, pbtxt or log; auto looks at the contents")
       ->check(CLI::IsMember({"auto", "text", "proto", "pbtxt", "log"}));
   app.add_flag("--strict", strict, "unknown opcodes and attributes are errors");
   app.add_flag("--no-fill{false},--fill{true}", fill_missing_layouts,
@@ -114,6 +116,19 @@ size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+std::string NearestWord(std::string_view word, std::span<const std::string> candidates) {
+  std::string best;
+  size_t best_distance = word.size() / 3 + 1;
+  for (const std::string& candidate : candidates) {
+    size_t distance = word.size() < 200 ? EditDistance(word, candidate) : best_distance;
+    if (distance < best_distance || (distance == best_distance && best.empty())) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
 
 Result<InstId> FindInstruction(const Module& module, const std::string& name) {
   if (InstId id = module.FindInstruction(name); id.valid()) return id;

@@ -1,6 +1,7 @@
 #ifndef HLOKIT_SRC_CLI_COMMON_H_
 #define HLOKIT_SRC_CLI_COMMON_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct InputOptions {
 /// Options of every command that assigns layouts.
 struct AssignOptions {
   std::string entry_layouts;
+  CLI::Option* entry_layouts_option = nullptr;
   std::vector<std::string> unpin;
   std::vector<std::string> pin;
   bool unpin_result = false;
@@ -34,6 +36,10 @@ struct AssignOptions {
   bool row_reduction = false;
 
   void Register(CLI::App& app);
+  /// Also true for --entry-layouts '', which is no layout.
+  bool entry_layouts_given() const {
+    return entry_layouts_option != nullptr && entry_layouts_option->count() != 0;
+  }
   /// The entry layout that these options ask for: that of the module with the changes applied.
   Result<ComputationLayout> EntryLayout(Module& module) const;
   Result<LayoutAssignmentOptions> Build(Module& module) const;
@@ -58,6 +64,9 @@ int EmitJson(const nlohmann::ordered_json& document);
 std::string HumanBytes(int64_t bytes);
 /// A table with aligned columns; numbers right, text left (`align` holds 'l' or 'r' per column).
 std::string Table(const std::vector<std::vector<std::string>>& rows, std::string_view align);
+
+/// The candidate that `word` was probably meant to be; empty when none is near.
+std::string NearestWord(std::string_view word, std::span<const std::string> candidates);
 
 /// The instruction that a user named (with or without %), or an error with the nearest name.
 Result<InstId> FindInstruction(const Module& module, const std::string& name);

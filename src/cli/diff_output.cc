@@ -211,16 +211,21 @@ class TextWriter {
                                       module.name(source), ConsumerName(module, copy)));
       }
     }
-    out_ += fmt::format("\ncopies that {}: {}, {}\n", what, copies.size(), HumanBytes(bytes));
-    if (!groups.empty()) {
-      out_ += groups.Text({"copies", "bytes", "shape", "from", "to", "first of them"}, "rrllll",
-                          true, most_);
+    std::string around;
+    if (!plumbing.empty()) {
+      size_t tuples = std::count_if(plumbing.begin(), plumbing.end(),
+                                    [&](InstId id) { return module.opcode(id) == Opcode::kTuple; });
+      around = fmt::format("{} and {}", Count(tuples, "tuple"),
+                           Count(plumbing.size() - tuples, "get-tuple-element"));
     }
-    if (plumbing.empty()) return;
-    size_t tuples = std::count_if(plumbing.begin(), plumbing.end(),
-                                  [&](InstId id) { return module.opcode(id) == Opcode::kTuple; });
-    out_ += fmt::format("with {} and {} around them\n", Count(tuples, "tuple"),
-                        Count(plumbing.size() - tuples, "get-tuple-element"));
+    if (copies.empty()) {
+      out_ += fmt::format("\nwithout copies: {} {}\n", around, what);
+      return;
+    }
+    out_ += fmt::format("\ncopies that {}: {}, {}\n", what, copies.size(), HumanBytes(bytes));
+    out_ += groups.Text({"copies", "bytes", "shape", "from", "to", "first of them"}, "rrllll", true,
+                        most_);
+    if (!around.empty()) out_ += fmt::format("with {} around them\n", around);
   }
 
   static std::string ConsumerName(const Module& module, const CopyChange& copy) {

@@ -53,11 +53,45 @@ Result<std::pair<size_t, uint32_t>> ParsePlace(std::string_view text, const Modu
   return std::make_pair(static_cast<size_t>(numbers[0]), *preorder);
 }
 
+/// The value of --entry-layouts, checked against the entry of the module.
+Result<ComputationLayout> ParseEntryLayouts(const std::string& text, Module& module,
+                                            const ComputationLayout& current) {
+  constexpr std::string_view kHelp = "write '(f32[6,10]{1,0}, unset) -> unset', or 'unset' for all";
+  Result<ComputationLayout> layout = ReadComputationLayout(text, module, current);
+  if (!layout) {
+    const Diagnostic& first = layout.error().diagnostics.at(0);
+    return UsageError(
+        fmt::format("--entry-layouts, column {}: {}", first.location.column, first.message),
+        std::string(kHelp));
+  }
+  const ShapePool& shapes = module.shapes();
+  const ComputationData& entry = module.computation(module.entry());
+  if (layout->parameters.size() != entry.parameters.size()) {
+    return UsageError(fmt::format("--entry-layouts has {} parameter(s), the entry has {}",
+                                  layout->parameters.size(), entry.parameters.size()),
+                      std::string(kHelp));
+  }
+  for (size_t i = 0; i <= entry.parameters.size(); ++i) {
+    bool result = i == entry.parameters.size();
+    ShapeId given = result ? layout->result : layout->parameters[i];
+    ShapeId actual = module.shape(result ? entry.root : entry.parameters[i]);
+    if (!shapes.Compatible(given, actual)) {
+      return UsageError(
+          fmt::format("--entry-layouts has {} for {}, which is {}", shapes.Text(given, false),
+                      result ? "the result" : fmt::format("parameter {}", i),
+                      shapes.Text(actual, false)),
+          std::string(kHelp));
+    }
+  }
+  return layout;
+}
+
 }  // namespace
 
 void AssignOptions::Register(CLI::App& app) {
-  app.add_option("--entry-layouts", entry_layouts,
-                 "'(f32[6,10]{1,0}, unset) -> unset', or 'unset' for all: overrides the header");
+  entry_layouts_option = app.add_option(
+      "--entry-layouts", entry_layouts,
+      "'(f32[6,10]{1,0}, unset) -> unset', or 'unset' for all: overrides the header");
   app.add_option("--unpin", unpin, "parameters (or parts: 3.0.1) whose layout the pass may choose")
       ->delimiter(',');
   app.add_option("--pin", pin, "N={0,1}: gives parameter N (or its part N.i.j) this layout");
@@ -74,8 +108,8 @@ Result<ComputationLayout> AssignOptions::EntryLayout(Module& module) const {
   if (entry_layouts == "unset") {
     for (ShapeId& parameter : layout.parameters) parameter = Unset(shapes, parameter);
     layout.result = Unset(shapes, layout.result);
-  } else if (!entry_layouts.empty()) {
-    ASSIGN_OR_RETURN(layout, ReadComputationLayout(entry_layouts, module, layout));
+  } else if (entry_layouts_given()) {
+    ASSIGN_OR_RETURN(layout, ParseEntryLayouts(entry_layouts, module, layout));
   }
   for (const std::string& text : unpin) {
     ASSIGN_OR_RETURN(auto place, ParsePlace(text, module, layout));
