@@ -387,9 +387,14 @@ void InstructionMatcher::LinkPlumbing(InstId a, InstId b) {
   while (!stack.empty()) {
     auto [x, y] = stack.back();
     stack.pop_back();
-    if (!FreeA(x) || !FreeB(y) || !a_.IsPlumbing(x) || !b_.IsPlumbing(y) || !SameKind(x, y)) {
+    if (!a_.IsPlumbing(x) || !b_.IsPlumbing(y)) continue;
+    if (!SameKind(x, y)) {
+      // One chain has a copy more: go on behind it.
+      InstId behind_x = a_.Origin(x), behind_y = b_.Origin(y);
+      if (behind_x != x || behind_y != y) stack.emplace_back(behind_x, behind_y);
       continue;
     }
+    if (!FreeA(x) || !FreeB(y)) continue;
     InstId partner = partner_of_a_[a_.Source(x).value];
     bool both_free = !partner.valid() && FreeB(b_.Source(y));
     if (partner != b_.Source(y) && !both_free) continue;  // copies of other values

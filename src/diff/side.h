@@ -43,6 +43,8 @@ class Side {
 
   /// Live instructions, operands before users.
   std::span<const InstId> Order(CompId computation) const { return order_[computation.value]; }
+  /// Behind copies and tuples that repeat another one; the instruction itself when it is neither.
+  InstId Origin(InstId id) const { return origin_[id.value]; }
   /// The value behind plumbing; the instruction itself when it is none.
   InstId Source(InstId id) const { return source_[id.value]; }
   bool IsPlumbing(InstId id) const { return source_[id.value] != id; }

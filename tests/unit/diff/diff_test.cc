@@ -121,6 +121,25 @@ TEST(Diff, ACopyInFrontOfAnOperandIsOneDifference) {
   EXPECT_EQ(Words(copied, Entry(kBase)), "vanished copy.7");
 }
 
+TEST(Diff, ACopyBehindAnElementOfAKnownTuple) {
+  auto text = [](const std::string& copy, const std::string& operand) {
+    return Entry(
+        "  p = f32[2,3] parameter(0)\n  t = (f32[2,3], f32[2,3]) tuple(p, p)\n"
+        "  g = f32[2,3] get-tuple-element(t), index=0\n" +
+        copy + "  ROOT n = f32[2,3] negate(" + operand + ")");
+  };
+  EXPECT_EQ(Words(text("", "g"), text("  c = f32[2,3]{0,1} copy(g)\n", "c")), "appeared c");
+}
+
+TEST(Diff, UnreadCopies) {
+  // Layouts change, the copy that nobody reads stays the same one.
+  EXPECT_EQ(
+      Words(
+          Entry("  ROOT p = f32[2,3] parameter(0)\n  c = f32[2,3] copy(p)\n  d = f32[2,3] copy(p)"),
+          Entry("  ROOT p = f32[2,3] parameter(0)\n  d = f32[2,3]{0,1} copy(p)")),
+      "layout d; vanished c");
+}
+
 TEST(Diff, CopiesOfTheSameValueForOtherUsers) {
   std::string head = "  p = f32[2,3] parameter(0)\n  c = f32[2,3]{0,1} copy(p)\n";
   EXPECT_EQ(Words(Entry(head + R"(  n = f32[2,3] negate(c)
