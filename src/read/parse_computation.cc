@@ -107,6 +107,8 @@ bool Parser::ParseInstructionList(CompId* computation, StrRef name, uint32_t nam
       continue;
     }
     any = true;
+    // Left out: it uses a name whose line had an error.
+    if (!inst.valid()) ok = false;
     if (is_root) {
       if (explicit_root) {
         Fail(DiagId::kSecondRoot, at, "there is a ROOT instruction already");

@@ -37,6 +37,15 @@ bool Parser::ParseLiteral(ShapeId shape, LiteralId* literal) {
   while (true) {
     LiteralId done;
     if (shapes.IsTuple(current)) {
+      // Dumps elide whole tuple constants, though XLA cannot read that back.
+      if (!options_.strict && open.empty() && Is(Tok::kLeftBrace) &&
+          lexer_.At(token_.end).kind == Tok::kDots) {
+        Next();
+        Next();
+        *literal = module_.AddLiteral(
+            {.shape = shapes[current].static_bare, .elided = true, .elements = {}});
+        return Expect(Tok::kRightBrace, "'}'");
+      }
       if (static_cast<int>(open.size()) >= kMaxNesting)
         return FailHere(DiagId::kTooDeep, "tuples nest too deep");
       if (!Expect(Tok::kLeftParen, "'('")) return false;
