@@ -177,18 +177,23 @@ class LayoutTrace {
   static constexpr uint32_t PackBits(TraceEventKind kind, TraceTarget target_kind,
                                      TraceOutcome outcome, TraceRule rule, bool mandatory, bool dfs,
                                      bool announced, bool is_shape, At at, int priority) {
-    // A pop needs the kind of its target, everything else its outcome: they share three bits.
+    // A pop needs the kind of its target, everything else its outcome: they share four bits.
     uint32_t shared = kind == TraceEventKind::kPop ? static_cast<uint32_t>(target_kind)
                                                    : static_cast<uint32_t>(outcome);
-    return static_cast<uint32_t>(kind) | shared << 3 | static_cast<uint32_t>(rule) << 6 |
-           uint32_t{mandatory} << 12 | uint32_t{dfs} << 13 | uint32_t{announced} << 14 |
-           uint32_t{is_shape} << 15 | static_cast<uint32_t>(at) << 16 |
-           static_cast<uint32_t>(priority) << 19;
+    return static_cast<uint32_t>(kind) | shared << kOutcomeShift |
+           static_cast<uint32_t>(rule) << kRuleShift | uint32_t{mandatory} << kFlagShift |
+           uint32_t{dfs} << (kFlagShift + 1) | uint32_t{announced} << (kFlagShift + 2) |
+           uint32_t{is_shape} << (kFlagShift + 3) | static_cast<uint32_t>(at) << kAtShift |
+           static_cast<uint32_t>(priority) << kPriorityShift;
   }
-  /// Set in `bits` when there is a Detail.
-  static constexpr uint32_t kHasDetail = 1u << 18;
-  /// Priorities take 13 bits.
-  static constexpr int kMinPriority = -4096, kMaxPriority = 4095;
+  // Three bits of kind, then:
+  static constexpr int kOutcomeShift = 3;           // four bits
+  static constexpr int kRuleShift = 7;              // six
+  static constexpr int kFlagShift = 13;             // four
+  static constexpr int kAtShift = 17;               // two
+  static constexpr uint32_t kHasDetail = 1u << 19;  ///< set in `bits` when there is a Detail
+  static constexpr int kPriorityShift = 20;         // twelve, signed
+  static constexpr int kMinPriority = -2048, kMaxPriority = 2047;
 
   EventId Append(const Record& record) {
     if (next_ == end_) NewBlock();

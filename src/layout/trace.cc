@@ -96,13 +96,13 @@ TraceEvent LayoutTrace::operator[](EventId id) const {
   event.target = r.target;
   event.payload = r.payload;
   event.kind = static_cast<TraceEventKind>(r.bits & 7);
-  uint32_t shared = (r.bits >> 3) & 7;
-  event.rule = static_cast<TraceRule>((r.bits >> 6) & 63);
-  event.mandatory = (r.bits >> 12) & 1;
-  event.dfs = (r.bits >> 13) & 1;
-  event.announced = (r.bits >> 14) & 1;
-  event.payload_is_shape = (r.bits >> 15) & 1;
-  event.priority = static_cast<int16_t>(static_cast<int32_t>(r.bits) >> 19);
+  uint32_t shared = (r.bits >> kOutcomeShift) & 15;
+  event.rule = static_cast<TraceRule>((r.bits >> kRuleShift) & 63);
+  event.mandatory = (r.bits >> kFlagShift) & 1;
+  event.dfs = (r.bits >> (kFlagShift + 1)) & 1;
+  event.announced = (r.bits >> (kFlagShift + 2)) & 1;
+  event.payload_is_shape = (r.bits >> (kFlagShift + 3)) & 1;
+  event.priority = static_cast<int16_t>(static_cast<int32_t>(r.bits) >> kPriorityShift);
   switch (event.kind) {
     case TraceEventKind::kSetBuffer:
       event.target_kind = TraceTarget::kBuffer;
@@ -130,7 +130,7 @@ TraceEvent LayoutTrace::operator[](EventId id) const {
     event.target_index = r.target - tables_->operand_begin[event.target];
   }
   if (event.IsRequest() && event.outcome != TraceOutcome::kNew) event.previous = event.payload;
-  switch (static_cast<At>((r.bits >> 16) & 3)) {
+  switch (static_cast<At>((r.bits >> kAtShift) & 3)) {
     case At::kTarget:
       if (event.target_kind != TraceTarget::kComputation) event.at = InstId(event.target);
       break;
@@ -141,7 +141,7 @@ TraceEvent LayoutTrace::operator[](EventId id) const {
       break;
   }
   if (const Detail* detail = FindDetail(id)) {
-    if (static_cast<At>((r.bits >> 16) & 3) == At::kDetail) event.at = detail->at;
+    if (static_cast<At>((r.bits >> kAtShift) & 3) == At::kDetail) event.at = detail->at;
     event.parent_leaf = detail->parent_leaf;
     // Events about computation shapes keep the parameter or leaf number in the place of `previous`.
     if (event.target_kind == TraceTarget::kComputation) {

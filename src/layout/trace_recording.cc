@@ -7,6 +7,10 @@
 namespace hlokit::layout {
 
 static_assert(sizeof(LayoutTrace::Record) == 16);
+// The tables fit into the bits that a record has for them.
+static_assert(static_cast<int>(TraceOutcome::kHigherPriority) < 16);
+static_assert(static_cast<int>(TraceRule::kChosenOutput) < 64);
+static_assert(static_cast<int>(TraceEventKind::kPop) < 8);
 
 /// A request on a buffer or an operand; returns its event.
 EventId Engine::RecordRequest(TraceEventKind kind, uint32_t number, InstId target, uint32_t payload,
