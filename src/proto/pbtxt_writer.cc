@@ -5,6 +5,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "hlokit/proto.h"
 #include "kind_messages.h"
@@ -74,7 +75,10 @@ void AppendDouble(double value, int digits, int exact_digits, std::string* out) 
   if (exact_digits == 9) {
     float narrow = 0;
     std::from_chars(buffer, result.ptr, narrow);
-    same = narrow == static_cast<float>(value);
+    // Subnormal numbers always get all digits: the C library reports them as out of range, which
+    // the protobuf libraries take for a number that was not read back.
+    bool subnormal = narrow != 0 && std::fabs(narrow) < std::numeric_limits<float>::min();
+    same = narrow == static_cast<float>(value) && !subnormal;
   } else {
     std::from_chars(buffer, result.ptr, back);
     same = back == value;

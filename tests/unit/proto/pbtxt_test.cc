@@ -47,7 +47,7 @@ TEST(Pbtxt, Numbers) {
                                    ProtoKind::kModule);
   for (const char* part :
        {"f32s: 1\n", "f32s: -0\n", "f32s: inf\n", "f32s: -inf\n", "f32s: nan\n",
-        "f32s: 1.4013e-45\n", "f32s: 3.40282347e+38\n", "f32s: 0.1\n", "f64s: 0.1\n",
+        "f32s: 1.40129846e-45\n", "f32s: 3.40282347e+38\n", "f32s: 0.1\n", "f64s: 0.1\n",
         "f64s: 1e+300\n", "u64s: 18446744073709551615\n", "s32s: -2147483648\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << text;
   }
