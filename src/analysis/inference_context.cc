@@ -200,7 +200,6 @@ Result<Dims> WindowedDims(const Dims& base, std::span<const int64_t> window, boo
         Wide(w[kWindowPadLow]) + Dilated(base.sizes[d], w[kWindowBaseDilation]) + w[kWindowPadHigh];
     Wide span = Dilated(w[kWindowSize], w[kWindowWindowDilation]);
     Wide size = padded < span ? Wide(0) : (padded - span) / w[kWindowStride] + 1;
-    if (padded < 0) return Fail("the padding of the window leaves nothing of dimension {}", d);
     if (size > std::numeric_limits<int64_t>::max()) {
       return Fail("the window makes dimension {} too large", d);
     }

@@ -33,7 +33,8 @@ bool Checker::FitsEntryLayout(ShapeId actual, ShapeId promised) const {
   for (size_t i = 0; i < left.size(); ++i) {
     // An unset leaf promises nothing.
     if (!IsArray(right[i]) || !shapes_.layout(right[i]).valid()) continue;
-    if (ForEntry(shapes_, left[i]) != ForEntry(shapes_, right[i])) return false;
+    if (shapes_.layout(ForEntry(shapes_, left[i])) != shapes_.layout(ForEntry(shapes_, right[i])))
+      return false;
   }
   return true;
 }

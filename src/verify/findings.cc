@@ -94,7 +94,7 @@ bool Checker::Same(ShapeId a, ShapeId b) const {
 }
 
 bool Checker::SameIgnoringMemorySpace(ShapeId a, ShapeId b) const {
-  return shapes_.WithoutMemorySpaces(a) == shapes_.WithoutMemorySpaces(b);
+  return Same(shapes_.WithoutMemorySpaces(a), shapes_.WithoutMemorySpaces(b));
 }
 
 }  // namespace hlokit

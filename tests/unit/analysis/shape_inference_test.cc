@@ -136,6 +136,14 @@ TEST(InferReduction, Shapes) {
             "f32[2,3,4]{2,1,0}");
 }
 
+TEST(InferReduction, AWindowThatFindsNothingGivesNothing) {
+  // -3 + 2 + 0 = -1 is less than the window.
+  EXPECT_EQ(Infer(Reducer("f32") +
+                  "ENTRY e {\n x = f32[2] parameter(0)\n z = f32[] constant(0)\n"
+                  " ROOT r = f32[] reduce-window(x, z), window={size=2 pad=-3_0}, to_apply=red\n}"),
+            "f32[0]{0}");
+}
+
 TEST(InferReduction, VariadicReduceGivesATuple) {
   EXPECT_EQ(
       Infer("red {\n a = f32[] parameter(0)\n i = s32[] parameter(1)\n b = f32[] parameter(2)\n"

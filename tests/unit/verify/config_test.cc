@@ -20,6 +20,13 @@ TEST(EntryLayout, FitsTheEntry) {
   EXPECT_EQ(Codes(text("(f32[2,3])->f32[2,3]"), Sensitive()), "");  // not given: free
 }
 
+TEST(EntryLayout, DynamicFlagsAreNoLayout) {
+  EXPECT_EQ(Codes(Entry("ROOT a = f32[<=2,3]{1,0} parameter(0)",
+                        "HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{1,0}}"),
+                  Sensitive()),
+            "");
+}
+
 std::string Aliased(const std::string& alias,
                     const std::string& layout = "(f32[2]{0}, f32[3]{0})->(f32[2]{0}, f32[3]{0})") {
   return Entry(
