@@ -145,9 +145,10 @@ bool Engine::UpdateComputationLayouts(CompId computation) {
   // In normal order callees are finished; adopting for fusion bodies has no effect.
   if (options_.reverse_order) {
     for (InstId inst : StoredPostOrder(computation)) {
-      std::span<const InstId> operands(&operands_[0] + info(inst).first_operand,
+      std::span<const InstId> operands(operands_.data() + info(inst).first_operand,
                                        OperandCount(inst));
       std::span<const CompId> called = module_.called_computations(inst);
+      if (called.empty()) continue;
       switch (info(inst).opcode) {
         case Opcode::kCall:
           HLOKIT_LAYOUT_CHECK(Adopt(inst, operands, called[0], cur_ + 1));
@@ -158,6 +159,7 @@ bool Engine::UpdateComputationLayouts(CompId computation) {
           }
           break;
         case Opcode::kWhile:
+          if (called.size() != 2 || operands.size() != 1) break;
           HLOKIT_LAYOUT_CHECK(Adopt(inst, operands, called[0], cur_ + 1));
           HLOKIT_LAYOUT_CHECK(Adopt(operands[0], operands, called[1], cur_ + 1));
           break;

@@ -237,6 +237,32 @@ struct Totals {
   std::map<std::string_view, uint64_t> rules;
 };
 
+/// Every pop takes what the replay has at the front, and what it holds is what the pop says.
+void CheckReplay(const LayoutTrace& trace) {
+  if (trace.size() > 20000) return;
+  WorklistReplay replay(trace);
+  for (EventId id = 0; id < trace.size(); ++id) {
+    TraceEvent e = trace[id];
+    if (e.kind == TraceEventKind::kPop) {
+      std::vector<WorklistEntry> list = replay.Worklist();
+      ASSERT_FALSE(list.empty()) << "event " << id;
+      ASSERT_EQ(list[0].target_kind, e.target_kind) << "event " << id;
+      ASSERT_EQ(list[0].target, e.target) << "event " << id;
+      if (e.target_kind != TraceTarget::kComputation) {
+        ASSERT_EQ(list[0].target_index, e.target_index) << "event " << id;
+        ReplayedConstraint held = replay.Contents(list[0]);
+        ASSERT_EQ(held.payload, e.payload) << "event " << id;
+        ASSERT_EQ(held.mandatory, e.mandatory) << "event " << id;
+        ASSERT_EQ(held.dfs, e.dfs) << "event " << id;
+        ASSERT_EQ(held.priority, e.priority) << "event " << id;
+        ASSERT_EQ(held.layout_event, e.parent) << "event " << id;
+      }
+    }
+    ASSERT_TRUE(replay.Step());
+  }
+  EXPECT_TRUE(replay.Worklist().empty());
+}
+
 void CheckModule(const std::string& name, std::string text, const LayoutAssignmentOptions& base,
                  Totals* totals) {
   SCOPED_TRACE(name);
@@ -293,6 +319,7 @@ void CheckModule(const std::string& name, std::string text, const LayoutAssignme
                              << (e.at.valid() ? std::string(original.name(e.at)) : "nothing");
     }
   }
+  CheckReplay(trace);
   // The two chains of every added copy begin with the layouts that the copy goes between.
   for (const AddedArrayCopy& part : report->parts) {
     for (auto [hop, layout] :
