@@ -3,6 +3,7 @@
 #include "src/diff/compare.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "fmt/format.h"
@@ -243,23 +244,33 @@ void Comparer::CompareSchedule(const ComputationPair& pair) {
 
 namespace {
 
-CopyChange DescribeCopy(const Module& module, InstId id) {
-  CopyChange change{.copy = id, .bytes = module.shapes().LogicalBytes(module.shape(id))};
-  std::span<const InstId> users = module.users(id);
-  if (users.empty()) return change;
-  change.consumer = users[0];
-  std::span<const InstId> operands = module.operands(users[0]);
-  change.operand = static_cast<uint32_t>(std::ranges::find(operands, id) - operands.begin());
-  return change;
+/// Appends the wanted copies with their first users: one walk over all operands, since a user may
+/// be a tuple of thousands of copies.
+template <typename Wanted>
+void AppendCopies(const Side& side, CompId computation, Wanted&& wanted,
+                  std::vector<CopyChange>* out) {
+  const Module& module = side.module();
+  std::unordered_map<uint32_t, size_t> places;
+  for (InstId id : side.Order(computation)) {
+    for (uint32_t k = 0; !places.empty() && k < module.operand_count(id); ++k) {
+      auto place = places.find(module.operand(id, k).value);
+      if (place == places.end()) continue;
+      (*out)[place->second].consumer = id;
+      (*out)[place->second].operand = k;
+      places.erase(place);
+    }
+    if (module.opcode(id) != Opcode::kCopy || !wanted(id)) continue;
+    places.emplace(id.value, out->size());
+    out->push_back({.copy = id, .bytes = module.shapes().LogicalBytes(module.shape(id))});
+  }
 }
 
 }  // namespace
 
 void Comparer::CollectCopies(const Side& side, CompId computation,
                              std::vector<CopyChange>* out) const {
-  for (InstId id : side.Order(computation)) {
-    if (side.module().opcode(id) == Opcode::kCopy) out->push_back(DescribeCopy(side.module(), id));
-  }
+  AppendCopies(
+      side, computation, [](InstId) { return true; }, out);
 }
 
 /// A tuple or get-tuple-element without partner is plumbing too when only plumbing reads it.
@@ -281,13 +292,11 @@ void Comparer::CollectUnmatched(const Side& side, CompId computation,
     }
     if (passes_on) is_plumbing.insert(id.value);
   }
+  AppendCopies(
+      side, computation, [&](InstId id) { return !partner[id.value].valid(); }, copies);
   for (InstId id : order) {
-    if (partner[id.value].valid()) continue;
-    if (module.opcode(id) == Opcode::kCopy) {
-      copies->push_back(DescribeCopy(module, id));
-    } else {
-      (is_plumbing.contains(id.value) ? plumbing : others)->push_back(id);
-    }
+    if (partner[id.value].valid() || module.opcode(id) == Opcode::kCopy) continue;
+    (is_plumbing.contains(id.value) ? plumbing : others)->push_back(id);
   }
 }
 
