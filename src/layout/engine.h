@@ -115,6 +115,11 @@ struct ComputationState {
   std::vector<EventId> parameter_events;
 };
 
+/// A part of an output that is a part of an operand, as pre-order numbers.
+struct PassedOnPart {
+  uint32_t to, operand, from, count;
+};
+
 /// A request as it is set: flags and an absolute priority.
 struct Strength {
   bool mandatory;
@@ -171,6 +176,8 @@ class Engine final : public LayoutServices {
   bool SeparateConditionalBranches();
   // ---- instruction_info.cc ----
   bool CollectInstructions();
+  void DescribeInstruction(InstId inst);
+  bool CollectOperands(InstId inst, CompId computation);
   uint32_t PolicyFlags(InstId inst);
   void CollectUses();
   void CollectAliasPairs();
@@ -181,8 +188,16 @@ class Engine final : public LayoutServices {
   bool PointsToOf(InstId inst);
   uint32_t NewBuffer(InstId definer, uint32_t index, ShapeId shape);
   bool ReserveEntries(InstId inst, uint32_t count);
-  bool MapEntries(InstId inst, uint32_t to, uint32_t from, uint32_t count);
+  void MapEntries(InstId inst, uint32_t to, uint32_t from, uint32_t count);
   bool ShareEntries(InstId inst, InstId operand, uint32_t offset);
+  // ---- forwarding.cc ----
+  bool FailMisfit(InstId inst);
+  bool FindPassedOnWhole(InstId inst, std::optional<uint32_t>* offset);
+  bool FindPassedOnParts(InstId inst);
+  bool FindAliasedParts(InstId inst);
+  bool PassOn(InstId inst, ShapeId tuple, uint32_t tuple_at, uint32_t to, uint32_t operand,
+              uint32_t from);
+  // ---- points_to.cc again ----
   void ComputeForwarding(CompId computation);
   void ComputeBufferAliases();
   void CollectInPostOrder();
@@ -372,6 +387,7 @@ class Engine final : public LayoutServices {
   // Buffers, by buffer number.
   LargeArray<Buffer> buffers_;
   LargeArray<BufferConstraint> buffer_constraints_;
+  std::vector<PassedOnPart> parts_;     // scratch of PointsToOf
   LargeArray<InstId> forwarding_mark_;  // scratch of ComputeForwarding
   // For loop bodies, by InstId: the first operand number at which the root tuple uses it, or kNone.
   LargeArray<uint32_t> root_slot_;
@@ -428,6 +444,8 @@ class Engine final : public LayoutServices {
   LargeArray<EventId> buffer_events_, operand_events_;
 
   std::array<std::optional<uint32_t>, kOpcodeCount + 1> policies_;  // of the base rules, by opcode
+
+  std::vector<uint8_t> low_rank_;  // by ShapeId, see DescribeInstruction
 
   // Scratch space.
   std::vector<ShapeId> subshapes_;

@@ -10,6 +10,9 @@ namespace {
 /// From how many operands on a second sweep over them is avoided (propagate_operand.cc).
 constexpr uint32_t kWideOperandCount = 16;
 
+/// What is known of the ranks in a shape.
+enum LowRank : uint8_t { kNotKnown, kLow, kHigh };
+
 bool IsConstrainedCollective(const Module& module, InstId inst) {
   switch (module.opcode(inst)) {
     case Opcode::kAllReduce:
@@ -93,50 +96,60 @@ bool Engine::CollectInstructions() {
   operand_constraints_.assign(positions, {});
   if (tracing()) operand_events_.assign(positions, kNoEvent);
 
-  std::vector<uint8_t> low_rank;  // by ShapeId: 0 not known, 1 yes, 2 no
+  low_rank_.assign(shapes_.shape_count(), kNotKnown);
   for (CompId computation : module_.computation_order()) {
     for (InstId inst : module_.computation(computation).instructions) {
-      InstInfo& i = infos_[inst.value];
-      i.opcode = module_.opcode(inst);
-      ShapeId shape = module_.shape(inst);
-      if (shapes_.IsArray(shape)) i.rank = shapes_.rank(shape);
-      if (shape.value >= low_rank.size()) low_rank.resize(shapes_.shape_count());
-      uint8_t& low = low_rank[shape.value];
-      if (low == 0) low = HasLowRank(shapes_, shape) ? 1 : 2;
-      std::span<const InstId> operands = module_.operands(inst);
-      uint32_t flags = shapes_.IsTuple(shape) ? kIsTuple : 0;
-      if (low == 1) flags |= kLowRank;
-      flags |= PolicyFlags(inst);
-      if (!operands.empty() && PropagatesDepthFirst(module_, inst)) flags |= kDepthFirst;
-      if (IsConstrainedCollective(module_, inst)) flags |= kConstrainedCollective;
-      if (i.opcode == Opcode::kCustomCall && module_.IsLayoutConstrainedCustomCall(inst)) {
-        flags |= kConstrainedCustomCall;
-      }
-      if (operands.size() >= kWideOperandCount) flags |= kWide;
-      i.flags = static_cast<uint16_t>(i.flags | flags);  // control flags may be there already
-      for (InstId predecessor : module_.control_predecessors(inst)) {
-        i.flags |= kHasControlPredecessors;
-        infos_[predecessor.value].flags |= kHasControlSuccessors;
-      }
-      bool demotable_reshape = i.opcode == Opcode::kReshape && !operands.empty() &&
-                               module_.opcode(operands[0]) == Opcode::kDynamicSlice;
-      for (uint32_t k = 0; k < operands.size(); ++k) {
-        uint32_t p = i.first_operand + k;
-        operands_[p] = operands[k];
-        operand_users_[p] = inst;
-        if (module_.computation_of(operands[k]) != computation) {
-          return Fail(DiagId::kLayoutStructure,
-                      "operand " + std::to_string(k) + " of " + Quote(inst) +
-                          " belongs to another computation",
-                      "", ExitCode::kVerifyFailed);
-        }
-        bool demotable = demotable_reshape || (i.opcode == Opcode::kDynamicUpdateSlice && k > 0);
-        if (demotable) operand_constraints_[p].operand_flags |= kDemotable;
-      }
+      DescribeInstruction(inst);
+      HLOKIT_LAYOUT_CHECK(CollectOperands(inst, computation));
     }
   }
   CollectUses();
   CollectAliasPairs();
+  return true;
+}
+
+void Engine::DescribeInstruction(InstId inst) {
+  InstInfo& i = infos_[inst.value];
+  i.opcode = module_.opcode(inst);
+  ShapeId shape = module_.shape(inst);
+  if (shapes_.IsArray(shape)) i.rank = shapes_.rank(shape);
+  uint8_t& low = low_rank_[shape.value];
+  if (low == kNotKnown) low = HasLowRank(shapes_, shape) ? kLow : kHigh;
+  uint32_t operand_count = module_.operand_count(inst);
+  uint32_t flags = PolicyFlags(inst);
+  if (shapes_.IsTuple(shape)) flags |= kIsTuple;
+  if (low == kLow) flags |= kLowRank;
+  if (operand_count != 0 && PropagatesDepthFirst(module_, inst)) flags |= kDepthFirst;
+  if (IsConstrainedCollective(module_, inst)) flags |= kConstrainedCollective;
+  if (i.opcode == Opcode::kCustomCall && module_.IsLayoutConstrainedCustomCall(inst)) {
+    flags |= kConstrainedCustomCall;
+  }
+  if (operand_count >= kWideOperandCount) flags |= kWide;
+  i.flags = static_cast<uint16_t>(i.flags | flags);  // a successor may have left its flag already
+  for (InstId predecessor : module_.control_predecessors(inst)) {
+    i.flags |= kHasControlPredecessors;
+    infos_[predecessor.value].flags |= kHasControlSuccessors;
+  }
+}
+
+bool Engine::CollectOperands(InstId inst, CompId computation) {
+  const InstInfo& i = infos_[inst.value];
+  std::span<const InstId> operands = module_.operands(inst);
+  bool demotable_reshape = i.opcode == Opcode::kReshape && !operands.empty() &&
+                           module_.opcode(operands[0]) == Opcode::kDynamicSlice;
+  for (uint32_t k = 0; k < operands.size(); ++k) {
+    uint32_t p = i.first_operand + k;
+    operands_[p] = operands[k];
+    operand_users_[p] = inst;
+    if (module_.computation_of(operands[k]) != computation) {
+      return Fail(
+          DiagId::kLayoutStructure,
+          "operand " + std::to_string(k) + " of " + Quote(inst) + " belongs to another computation",
+          "", ExitCode::kVerifyFailed);
+    }
+    bool demotable = demotable_reshape || (i.opcode == Opcode::kDynamicUpdateSlice && k > 0);
+    if (demotable) operand_constraints_[p].operand_flags |= kDemotable;
+  }
   return true;
 }
 

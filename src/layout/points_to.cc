@@ -36,7 +36,7 @@ bool Engine::ReserveEntries(InstId inst, uint32_t count) {
 }
 
 /// Entries `to`… of the instruction := entries that begin at the absolute position `from`.
-bool Engine::MapEntries(InstId inst, uint32_t to, uint32_t from, uint32_t count) {
+void Engine::MapEntries(InstId inst, uint32_t to, uint32_t from, uint32_t count) {
   uint32_t begin = infos_[inst.value].points_to + to;
   for (uint32_t i = 0; i < count; ++i) points_to_[begin + i] = points_to_[from + i];
   for (uint32_t i = 0; !more_buffers_.empty() && i < count; ++i) {
@@ -45,7 +45,6 @@ bool Engine::MapEntries(InstId inst, uint32_t to, uint32_t from, uint32_t count)
       more_buffers_[begin + i] = std::move(list);
     }
   }
-  return true;
 }
 
 /// The output is the part of an operand that begins at pre-order number `offset`.
@@ -64,116 +63,15 @@ bool Engine::ShareEntries(InstId inst, InstId operand, uint32_t offset) {
 
 /// The entries of one instruction; its operands have theirs.
 bool Engine::PointsToOf(InstId inst) {
-  ShapeId shape = module_.shape(inst);
+  std::optional<uint32_t> whole;
+  HLOKIT_LAYOUT_CHECK(FindPassedOnWhole(inst, &whole));
+  if (whole.has_value()) return ShareEntries(inst, Operand(inst, 0), *whole);
+  parts_.clear();
+  HLOKIT_LAYOUT_CHECK(FindPassedOnParts(inst));
   uint32_t count = SubshapeCount(inst);
-  uint32_t operand_count = OperandCount(inst);
-  auto misfit = [&] {
-    return Fail(DiagId::kLayoutStructure,
-                "the shape of " + Quote(inst) + " does not fit its operands",
-                "run 'hlokit verify' on the module", ExitCode::kVerifyFailed);
-  };
-  auto element = [&](uint32_t i) { return shapes_.element(shape, i); };
-  auto same = [&](ShapeId a, ShapeId b) {
-    return shapes_[a].subshape_count == shapes_[b].subshape_count;
-  };
-  // Parts of the output that are parts of operands: (to, operand, offset in it, count).
-  struct Part {
-    uint32_t to, operand, from, count;
-  };
-  std::vector<Part> parts;
-  switch (info(inst).opcode) {
-    case Opcode::kGetTupleElement: {
-      if (operand_count != 1) return misfit();
-      InstId tuple = Operand(inst, 0);
-      ShapeId tuple_shape = module_.shape(tuple);
-      int64_t index = module_.tuple_index(inst);
-      if (!shapes_.IsTuple(tuple_shape) || index < 0 ||
-          index >= shapes_.element_count(tuple_shape)) {
-        return misfit();
-      }
-      return ShareEntries(inst, tuple,
-                          shapes_.element_offset(tuple_shape, static_cast<uint32_t>(index)));
-    }
-    case Opcode::kDomain:
-    case Opcode::kAddDependency:
-    case Opcode::kOptimizationBarrier:
-    case Opcode::kAsyncUpdate:
-      if (operand_count == 0) return misfit();
-      return ShareEntries(inst, Operand(inst, 0), 0);
-    case Opcode::kAsyncDone:
-    case Opcode::kCopyDone: {
-      uint32_t part = info(inst).opcode == Opcode::kAsyncDone ? 1 : 0;
-      if (operand_count == 0) return misfit();
-      ShapeId start = module_.shape(Operand(inst, 0));
-      if (!shapes_.IsTuple(start) || shapes_.element_count(start) <= part) return misfit();
-      return ShareEntries(inst, Operand(inst, 0), shapes_.element_offset(start, part));
-    }
-    case Opcode::kTuple:
-      if (!shapes_.IsTuple(shape) || shapes_.element_count(shape) != operand_count) return misfit();
-      for (uint32_t k = 0; k < operand_count; ++k) {
-        ShapeId operand = module_.shape(Operand(inst, k));
-        if (!same(element(k), operand)) return misfit();
-        parts.push_back({shapes_.element_offset(shape, k), k, 0, shapes_[operand].subshape_count});
-      }
-      break;
-    case Opcode::kCopy:
-      if (operand_count != 1 || !same(shape, module_.shape(Operand(inst, 0)))) return misfit();
-      if (count > 1) parts.push_back({1, 0, 1, count - 1});
-      break;
-    case Opcode::kSend:
-      if (!shapes_.IsTuple(shape) || shapes_.element_count(shape) == 0 || operand_count == 0 ||
-          !same(element(0), module_.shape(Operand(inst, 0)))) {
-        return misfit();
-      }
-      parts.push_back({1, 0, 0, shapes_[element(0)].subshape_count});
-      break;
-    case Opcode::kRecvDone: {
-      if (operand_count == 0) return misfit();
-      ShapeId start = module_.shape(Operand(inst, 0));
-      if (!shapes_.IsTuple(shape) || shapes_.element_count(shape) == 0 || !shapes_.IsTuple(start) ||
-          shapes_.element_count(start) == 0 || !same(element(0), shapes_.element(start, 0))) {
-        return misfit();
-      }
-      parts.push_back({1, 0, 1, shapes_[element(0)].subshape_count});
-      break;
-    }
-    case Opcode::kCopyStart:
-      if (!shapes_.IsTuple(shape) || shapes_.element_count(shape) < 2 || operand_count == 0 ||
-          !same(element(1), module_.shape(Operand(inst, 0)))) {
-        return misfit();
-      }
-      parts.push_back({shapes_.element_offset(shape, 1), 0, 0, shapes_[element(1)].subshape_count});
-      break;
-    case Opcode::kAsyncStart: {
-      if (!shapes_.IsTuple(shape) || shapes_.element_count(shape) < 2) return misfit();
-      ShapeId inputs = element(0);
-      if (!shapes_.IsTuple(inputs) || shapes_.element_count(inputs) != operand_count)
-        return misfit();
-      for (uint32_t k = 0; k < operand_count; ++k) {
-        ShapeId operand = module_.shape(Operand(inst, k));
-        if (!same(shapes_.element(inputs, k), operand)) return misfit();
-        parts.push_back(
-            {1 + shapes_.element_offset(inputs, k), k, 0, shapes_[operand].subshape_count});
-      }
-      [[fallthrough]];
-    }
-    case Opcode::kFusion:
-      for (const OperandAlias& alias : module_.output_to_operand_aliasing(inst)) {
-        if (alias.operand_number < 0 || alias.operand_number >= operand_count) return misfit();
-        uint32_t k = static_cast<uint32_t>(alias.operand_number);
-        std::optional<uint32_t> to = shapes_.PreorderOf(shape, alias.output_index);
-        std::optional<uint32_t> from =
-            shapes_.PreorderOf(module_.shape(Operand(inst, k)), alias.operand_index);
-        if (!to || !from) return misfit();
-        parts.push_back({*to, k, *from, 1});
-      }
-      break;
-    default:
-      break;
-  }
-  if (!ReserveEntries(inst, count)) return false;
+  HLOKIT_LAYOUT_CHECK(ReserveEntries(inst, count));
   uint32_t begin = infos_[inst.value].points_to;
-  for (const Part& part : parts) {
+  for (const PassedOnPart& part : parts_) {
     uint32_t from = info(Operand(inst, part.operand)).points_to + part.from;
     if (part.count == 1 && points_to_[begin + part.to] != kNone) {
       more_buffers_[begin + part.to].push_back(points_to_[from]);
@@ -182,6 +80,7 @@ bool Engine::PointsToOf(InstId inst) {
     MapEntries(inst, part.to, from, part.count);
   }
   // Everything else is a buffer of its own.
+  ShapeId shape = module_.shape(inst);
   if (count == 1) {
     if (points_to_[begin] == kNone) points_to_[begin] = NewBuffer(inst, 0, shape);
     return true;

@@ -114,6 +114,36 @@ ENTRY e {
   EXPECT_TRUE(found);
 }
 
+// The same for an element of a tuple that is an element of the state: index (slot, element).
+TEST(Propagation, BackEdgeOfANestedElement) {
+  Outcome out = Assign(R"(HloModule m
+less { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] parameter(2) d = f32[] parameter(3)
+  ROOT l = pred[] compare(a, b), direction=LT }
+c { p = (s32[], (f32[2,3], f32[2,3])) parameter(0) ROOT t = pred[] constant(false) }
+b {
+  p = (s32[], (f32[2,3], f32[2,3])) parameter(0)
+  n = s32[] get-tuple-element(p), index=0
+  k = f32[2,3]{0,1} custom-call(), custom_call_target="make", operand_layout_constraints={}
+  s = (f32[2,3], f32[2,3]) sort(k, k), dimensions={0}, to_apply=less
+  ROOT r = (s32[], (f32[2,3], f32[2,3])) tuple(n, s)
+}
+ENTRY e {
+  x = (s32[], (f32[2,3], f32[2,3])) parameter(0)
+  ROOT w = (s32[], (f32[2,3], f32[2,3])) while(x), condition=c, body=b
+})");
+  // Pre-order numbers in the state: 1 the counter, 2 the inner tuple, 3 and 4 its elements.
+  std::vector<uint32_t> places;
+  for (EventId id = 0; id < out.trace.size(); ++id) {
+    TraceEvent e = out.trace[id];
+    if (e.rule != TraceRule::kBackEdge || e.round != 0 || e.target_index == 1) continue;
+    places.push_back(e.target_index);
+    EXPECT_EQ(out.module.shapes().LayoutText(e.layout()), "{0,1}");
+  }
+  std::sort(places.begin(), places.end());
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  EXPECT_EQ(places, (std::vector<uint32_t>{3, 4}));
+}
+
 // Sections 2.3 step 7 and 5.3 step 3: an output that shares memory with an operand.
 TEST(Propagation, CustomCallAliasingWorksBothWays) {
   Outcome down = Assign(R"(HloModule m, entry_computation_layout={(f32[2,3]{1,0})->f32[2,3]{0,1}}
