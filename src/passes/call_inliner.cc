@@ -109,12 +109,29 @@ Result<bool> CallInliner::Run(Module& module, PassContext& context) {
   for (CompId computation : module.computation_order()) {
     sites_left[computation.value] = graph.callers(computation).size();
   }
+  // What an async-start wraps is one instruction, and has to stay one.
+  std::vector<uint8_t> wrapped(module.computation_count(), 0);
+  for (CompId computation : module.computation_order()) {
+    for (InstId inst : module.computation(computation).instructions) {
+      if (module.opcode(inst) != Opcode::kAsyncStart) continue;
+      for (CompId callee : module.called_computations(inst)) wrapped[callee.value] = 1;
+    }
+  }
   std::vector<CompId> gone;
   for (CompId computation : graph.post_order()) {  // callees first: what is inlined holds no calls
+    if (wrapped[computation.value]) continue;
     const std::vector<InstId> instructions = module.computation(computation).instructions;
     for (InstId inst : instructions) {
       if (module.opcode(inst) != Opcode::kCall || module.IsDead(inst)) continue;
       CompId callee = module.to_apply(inst);
+      if (module.operand_count(inst) != module.computation(callee).parameters.size()) {
+        return MakeError(
+            ExitCode::kVerifyFailed, DiagId::kInvariantBroken,
+            fmt::format("{} passes {} operands to {}, which has {} parameters", module.name(inst),
+                        module.operand_count(inst), module.name(callee),
+                        module.computation(callee).parameters.size()),
+            "run the pass verifier to see all such places");
+      }
       if (module.execution_thread(callee) != module.execution_thread(computation)) continue;
       bool last = graph.callers(callee).size() == 1;
       Inline(rewriter, inst, last);

@@ -122,6 +122,12 @@ Status CanonicalizeConstant(Rewriter& rewriter, InstId constant) {
   ShapePool& shapes = module.shapes();
   LayoutId layout = shapes.layout(module.shape(constant));
   if (!layout.valid() || IsDescending(shapes, layout)) return {};
+  if (std::string problem = shapes.LayoutProblem(module.shape(constant), layout);
+      !problem.empty()) {
+    return MakeError(ExitCode::kUnsupported, DiagId::kInvariantBroken,
+                     fmt::format("{}: {}", module.name(constant), problem),
+                     "write a layout that lists each dimension once");
+  }
   std::vector<int64_t> order = PhysicalOrder(shapes, layout);
   ASSIGN_OR_RETURN(InstId physical, AddPhysicalConstant(rewriter, constant, order));
   Attr dimensions = module.IntsAttribute(AttrKind::kDimensions, InversePermutation(order));

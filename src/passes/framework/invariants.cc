@@ -13,8 +13,10 @@ std::unexpected<Error> Broken(std::string message, std::string help) {
                    std::move(help));
 }
 
+/// Every distinct shape is looked at once.
 Status CheckLayoutsSet(const Module& module) {
   const ShapePool& shapes = module.shapes();
+  std::vector<uint8_t> good(shapes.shape_count(), 0);
   std::vector<uint8_t> fused(module.computation_count(), 0);
   for (CompId computation : module.computation_order()) {
     for (InstId inst : module.computation(computation).instructions) {
@@ -25,14 +27,23 @@ Status CheckLayoutsSet(const Module& module) {
   for (CompId computation : module.computation_order()) {
     if (fused[computation.value]) continue;  // layout assignment leaves bodies of fusions open
     for (InstId inst : module.computation(computation).instructions) {
-      if (shapes[module.shape(inst)].fully_set) continue;
+      ShapeId shape = module.shape(inst);
+      if (good[shape.value]) continue;
       // Tokens and opaque values have no layout; only arrays count.
-      for (ShapeId part : shapes.Subshapes(module.shape(inst))) {
-        if (!shapes.IsArray(part) || shapes.layout(part).valid()) continue;
-        return Broken(
-            fmt::format("{} has no layout: {}", module.name(inst), shapes.Text(module.shape(inst))),
-            "run layout-assignment first, or read the module with missing layouts filled in");
+      for (ShapeId part : shapes.Subshapes(shape)) {
+        if (!shapes.IsArray(part)) continue;
+        if (!shapes.layout(part).valid()) {
+          return Broken(
+              fmt::format("{} has no layout: {}", module.name(inst), shapes.Text(shape)),
+              "run layout-assignment first, or read the module with missing layouts filled in");
+        }
+        if (std::string problem = shapes.LayoutProblem(part, shapes.layout(part));
+            !problem.empty()) {
+          return Broken(fmt::format("{}: {}", module.name(inst), problem),
+                        "write a layout that lists each dimension once");
+        }
       }
+      good[shape.value] = 1;
     }
   }
   return {};

@@ -110,10 +110,92 @@ Status Normalizer::Visit(InstId inst) {
   bool all_normal = IsNormal(inst);
   for (InstId operand : module_.operands(inst)) all_normal = all_normal && IsNormal(operand);
   if (all_normal) return {};
+  TRY(CheckAttributes(inst));
   return (this->*RuleFor(module_.opcode(inst)))(inst);
 }
 
 // ---- helpers ----
+
+namespace {
+
+bool InRange(std::span<const int64_t> dimensions, uint32_t rank) {
+  return std::all_of(dimensions.begin(), dimensions.end(),
+                     [rank](int64_t d) { return d >= 0 && d < static_cast<int64_t>(rank); });
+}
+
+bool IsPermutation(std::span<const int64_t> dimensions, uint32_t rank) {
+  if (dimensions.size() != rank || !InRange(dimensions, rank)) return false;
+  std::vector<uint8_t> seen(rank, 0);
+  for (int64_t d : dimensions) ++seen[static_cast<size_t>(d)];
+  return std::count(seen.begin(), seen.end(), 1) == static_cast<std::ptrdiff_t>(rank);
+}
+
+/// Dimension numbers of a scatter, each against the shape that it counts.
+bool ScatterFits(const Module& module, InstId inst) {
+  const ShapePool& shapes = module.shapes();
+  uint32_t operands = module.operand_count(inst);
+  if (operands < 3 || operands % 2 == 0) return false;
+  uint32_t count = operands / 2;
+  if (shapes.IsTuple(module.shape(inst)) && shapes.element_count(module.shape(inst)) != count) {
+    return false;
+  }
+  for (InstId operand : module.operands(inst)) {
+    if (!shapes.IsArray(module.shape(operand))) return false;
+  }
+  auto rank = [&](uint32_t i) { return shapes.rank(module.shape(module.operand(inst, i))); };
+  for (AttrKind kind : {AttrKind::kInsertedWindowDims, AttrKind::kInputBatchingDims,
+                        AttrKind::kScatterDimsToOperandDims}) {
+    if (!InRange(module.IntsAttr(inst, kind), rank(0))) return false;
+  }
+  return InRange(module.IntsAttr(inst, AttrKind::kUpdateWindowDims), rank(count + 1)) &&
+         InRange(module.IntsAttr(inst, AttrKind::kScatterIndicesBatchingDims), rank(count)) &&
+         module.IntAttr(inst, AttrKind::kIndexVectorDim) >= 0;
+}
+
+}  // namespace
+
+Status Normalizer::CheckAttributes(InstId inst) const {
+  std::span<const int64_t> dimensions = module_.dimensions(inst);
+  uint32_t rank = shapes_.rank(module_.shape(inst));
+  bool has_operand = module_.operand_count(inst) != 0;
+  uint32_t from = has_operand ? shapes_.rank(module_.shape(module_.operand(inst, 0))) : 0;
+  bool fits = true;
+  switch (module_.opcode(inst)) {
+    case Opcode::kReverse:
+      fits = InRange(dimensions, rank);
+      break;
+    case Opcode::kConcatenate:
+      fits = dimensions.size() == 1 && InRange(dimensions, rank);
+      break;
+    case Opcode::kBroadcast:
+      fits = dimensions.size() == from && InRange(dimensions, rank);
+      break;
+    case Opcode::kTranspose:
+      fits = from == rank && IsPermutation(dimensions, rank);
+      break;
+    case Opcode::kCopy:
+      fits = from == rank;
+      break;
+    case Opcode::kIota: {
+      int64_t dimension = module_.IntAttr(inst, AttrKind::kIotaDimension);
+      fits = InRange({&dimension, 1}, rank);
+      break;
+    }
+    case Opcode::kSlice:
+      fits = module_.IntsAttr(inst, AttrKind::kSlice).size() == 3 * rank;
+      break;
+    case Opcode::kPad:
+      fits = module_.IntsAttr(inst, AttrKind::kPadding).size() == 3 * rank;
+      break;
+    case Opcode::kScatter:
+      fits = ScatterFits(module_, inst);
+      break;
+    default:
+      break;
+  }
+  if (fits) return {};
+  return CannotHandle(inst, "its attributes do not fit its shapes (the pass verifier says more)");
+}
 
 bool Normalizer::IsNormal(InstId inst) const {
   ShapeId shape = module_.shape(inst);

@@ -59,6 +59,8 @@ class Normalizer {
   Status Convolution(InstId inst);
 
   // ---- helpers ----
+  /// Fails when the attributes do not fit the shapes, which text that nobody verified may hold.
+  Status CheckAttributes(InstId inst) const;
   bool IsNormal(InstId inst) const;  // an array in descending layout
   Permutation P(InstId inst) const {
     return PhysicalOrder(shapes_, shapes_.layout(module_.shape(inst)));

@@ -24,6 +24,24 @@ constexpr OptionSpec kCommonOptions[] = {
 };
 constexpr size_t kWithoutDimension = 4;
 
+/// Candidates may come from text that nobody verified: what the rewriting relies on is checked
+/// here.
+bool IsPlausible(const Module& module, const CombinerSetup& setup, InstId inst) {
+  if (module.operand_count(inst) != 1) return true;  // never combined, but part of the order
+  const ShapePool& shapes = module.shapes();
+  ShapeId from = module.shape(module.operand(inst, 0)), to = module.shape(inst);
+  if (!shapes.IsArray(from) || !shapes.IsArray(to) || shapes.rank(from) != shapes.rank(to)) {
+    return false;
+  }
+  for (ShapeId shape : {from, to}) {
+    LayoutId layout = shapes.layout(shape);
+    if (layout.valid() && !shapes.LayoutProblem(shape, layout).empty()) return false;
+  }
+  if (setup.opcode == Opcode::kAllReduce) return true;
+  std::span<const int64_t> dimensions = module.dimensions(inst);
+  return dimensions.size() == 1 && dimensions[0] >= 0 && dimensions[0] < shapes.rank(to);
+}
+
 /// One computation while it is being combined.
 class Sweeper {
  public:
@@ -32,7 +50,7 @@ class Sweeper {
       : rewriter_(rewriter), module_(rewriter.module()), setup_(setup), computation_(computation) {
     DomainMap domains(module_, computation);
     for (InstId inst : module_.computation(computation).instructions) {
-      if (module_.opcode(inst) != setup.opcode) continue;
+      if (module_.opcode(inst) != setup.opcode || !IsPlausible(module_, setup, inst)) continue;
       std::optional<std::string> text = key({module_, rewriter, domains, setup, inst});
       if (!text) continue;
       uint32_t group =

@@ -241,6 +241,16 @@ TEST(Combiner, ReduceScatterNeedsARecognisedReduction) {
   EXPECT_FALSE(RunPasses(module, "reduce-scatter-combiner").changed);
 }
 
+TEST(Combiner, UnverifiedDimensionsAreLeftAlone) {
+  Module module = Entry(R"(
+  p = f32[2]{0} parameter(0)
+  a = f32[2]{0} all-gather(p), replica_groups={}, dimensions={5}
+  b = f32[2]{0} all-gather(p), replica_groups={}, dimensions={6}
+  ROOT t = (f32[2]{0}, f32[2]{0}) tuple(a, b)
+)");
+  EXPECT_FALSE(RunPasses(module, "all-gather-combiner{by-dim=false}").changed);
+}
+
 TEST(Combiner, FsdpLeavesWhileBodiesAlone) {
   std::string text(kReducers);
   text += R"(

@@ -198,6 +198,14 @@ TEST(Run, SilentChangesAreFound) {
       "");
 }
 
+TEST(Run, StampingIsNoSilentChange) {
+  Module module = MustRead("HloModule m\nENTRY main {\n  ROOT p = f32[2,3]{0,1} parameter(0)\n}\n");
+  EXPECT_EQ(RunPasses(module, "io-layout-normalization",
+                      {.check_silent_change = true, .check_noop_change = true})
+                .error,
+            "");
+}
+
 TEST(Run, LogSaysWhoChangedWhat) {
   Module module = MustRead(kDeadCode);
   InstId dead = module.FindInstruction("dead");

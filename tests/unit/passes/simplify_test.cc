@@ -127,7 +127,8 @@ TEST(FlattenCallGraph, EveryCallSiteGetsItsOwn) {
 }
 
 TEST(FlattenCallGraph, RefusesToExplode) {
-  std::string text = "HloModule m\nlevel0 {\n  q = f32[] parameter(0)\n  ROOT n = f32[] negate(q)\n}\n";
+  std::string text =
+      "HloModule m\nlevel0 {\n  q = f32[] parameter(0)\n  ROOT n = f32[] negate(q)\n}\n";
   for (int i = 1; i < 60; ++i) {
     std::string name = "level" + std::to_string(i), callee = "level" + std::to_string(i - 1);
     text += name + " {\n  q = f32[] parameter(0)\n  a = f32[] call(q), to_apply=" + callee +
@@ -222,6 +223,77 @@ TEST(LayoutNormalization, ConstantKeepsItsBytes) {
   Module module = Normalized("  ROOT c = f32[2,3]{0,1} constant({ { 1, 2, 3 }, { 4, 5, 6 } })\n");
   EXPECT_EQ(Line(module, "c"), "%c = f32[3,2]{1,0} constant({ { 1, 4 }, { 2, 5 }, { 3, 6 } })");
   EXPECT_EQ(RootLine(module), "%bitcast = f32[2,3]{0,1} bitcast(%c)");
+}
+
+TEST(LayoutNormalization, UnverifiedTextIsRefused) {
+  for (std::string_view line :
+       {"f32[2,3]{0,1} reverse(p), dimensions={7}", "f32[3,2]{1,0} transpose(p), dimensions={5,9}",
+        "f32[3,2]{1,0} transpose(p), dimensions={}", "f32[3,2]{1,0} transpose(p), dimensions={0,0}",
+        "f32[3,2]{0,1} iota(), iota_dimension=9", "f32[2,3]{0,1} broadcast(p), dimensions={0}",
+        "f32[2,3]{0,1} broadcast(p), dimensions={0,7}", "f32[6]{0} copy(p)",
+        "f32[2,3]{0,1} slice(p), slice={[0:2]}", "f32[2,3]{0,0} abs(p)", "f32[2,3]{7,9} abs(p)"}) {
+    Module module =
+        MustRead("HloModule m\nENTRY main {\n  p = f32[2,3]{0,1} parameter(0)\n  ROOT r = " +
+                 std::string(line) + "\n}\n");
+    EXPECT_NE(RunPasses(module, "layout-normalization").error, "") << line;
+  }
+}
+
+TEST(CallInliner, LeavesWrappedComputationsAlone) {
+  Module module = MustRead(R"(HloModule m
+f {
+  q = f32[2]{0} parameter(0)
+  ROOT n = f32[2]{0} negate(q)
+}
+wrapped {
+  q = f32[2]{0} parameter(0)
+  ROOT c = f32[2]{0} call(q), to_apply=f
+}
+ENTRY main {
+  p = f32[2]{0} parameter(0)
+  s = ((f32[2]{0}), f32[2]{0}, u32[]) async-start(p), calls=wrapped
+  ROOT d = f32[2]{0} async-done(s)
+}
+)");
+  EXPECT_FALSE(RunPasses(module, "call-inliner").changed);
+  EXPECT_EQ(CountOpcode(module, Opcode::kCall), 1);
+}
+
+TEST(CallInliner, CallThatDoesNotFitIsRefused) {
+  Module module = MustRead(R"(HloModule m
+f {
+  q = f32[] parameter(0)
+  w = f32[] parameter(1)
+  ROOT a = f32[] add(q, w)
+}
+ENTRY main {
+  p = f32[] parameter(0)
+  ROOT r = f32[] call(p), to_apply=f
+}
+)");
+  EXPECT_NE(RunPasses(module, "call-inliner").error.find("2 parameters"), std::string::npos);
+}
+
+TEST(Dce, FusionsLoseOutputsAndOperandsThatNobodyReads) {
+  Module module = MustRead(R"(HloModule m
+fused {
+  a = f32[2]{0} parameter(0)
+  b = f32[3]{0} parameter(1)
+  x = f32[2]{0} negate(a)
+  y = f32[3]{0} negate(b)
+  ROOT t = (f32[2]{0}, f32[3]{0}) tuple(x, y)
+}
+ENTRY main {
+  p = f32[2]{0} parameter(0)
+  q = f32[3]{0} parameter(1)
+  f = (f32[2]{0}, f32[3]{0}) fusion(p, q), kind=kLoop, calls=fused
+  g = f32[2]{0} get-tuple-element(f), index=0
+  ROOT h = f32[3]{0} get-tuple-element(f), index=1
+}
+)");
+  EXPECT_TRUE(RunPasses(module, "dce").changed);
+  EXPECT_EQ(RootLine(module), "%f = f32[3]{0} fusion(%q), kind=kLoop, calls=%fused");
+  EXPECT_EQ(Line(module, "y"), "%y = f32[3]{0} negate(%param_0)");
 }
 
 TEST(LayoutNormalization, MovingReshapeIsRefused) {
