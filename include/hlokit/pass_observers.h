@@ -4,8 +4,8 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -30,6 +30,7 @@ class DumpObserver : public PassObserver {
  public:
   /// Fails with kUsage (U001) on a regular expression that is none.
   static Result<std::unique_ptr<DumpObserver>> Make(DumpOptions options);
+  ~DumpObserver() override;
   Status Start(const Module&, const Pipeline&, std::span<const PipelineStep* const> steps) override;
   Status After(const Module&, const PipelineStep&, const PipelineStep* next, bool changed) override;
   Status End(const Module&, bool changed) override;
@@ -38,14 +39,15 @@ class DumpObserver : public PassObserver {
                               std::string_view extension);
 
  private:
-  explicit DumpObserver(DumpOptions options) : options_(std::move(options)) {}
+  struct Patterns;  // the compiled expressions
+  explicit DumpObserver(DumpOptions options);
   Status Write(const Module& module, std::string_view suffix);
   Status Between(const Module& module, std::string_view pipeline, std::string_view after,
                  std::string_view before, bool changed);
   std::string PipelineOf(const PipelineStep* step) const;
 
   DumpOptions options_;
-  std::optional<std::regex> pass_re_, module_re_, pipeline_re_;
+  std::unique_ptr<Patterns> patterns_;
   std::string pipeline_;
   int64_t module_id_ = -1;
   int64_t step_ = 0;

@@ -23,6 +23,9 @@ void RegisterFmt(CLI::App& app, int& exit_code) {
     bool no_metadata = false;
     bool operand_shapes = false;
     bool no_percent = false;
+    bool no_backend_config = false;
+    bool async_sugar = false;
+    bool compact_gte = false;
   };
   std::shared_ptr<State> state = std::make_shared<State>();
   CLI::App* command = app.add_subcommand("fmt", "read a module and print it");
@@ -38,6 +41,10 @@ void RegisterFmt(CLI::App& app, int& exit_code) {
   command->add_flag("--operand-shapes", state->operand_shapes,
                     "print the types of operands, as old dumps do");
   command->add_flag("--no-percent", state->no_percent, "print names without %");
+  command->add_flag("--no-backend-config", state->no_backend_config, "leave backend configs out");
+  command->add_flag("--async-sugar", state->async_sugar, "print add-start(...) instead of async-start(...), calls=...");
+  command->add_flag("--compact-gte", state->compact_gte,
+                    "print %x#0 instead of get-tuple-element instructions (their own attributes are left out)");
   command->callback([state, &exit_code] {
     Result<Module> module = Load(state->input);
     if (!module) {
@@ -49,6 +56,9 @@ void RegisterFmt(CLI::App& app, int& exit_code) {
     if (state->no_metadata) options.metadata = false;
     if (state->operand_shapes) options.operand_shapes = true;
     if (state->no_percent) options.percent = false;
+    if (state->no_backend_config) options.backend_config = false;
+    options.async_sugar = options.async_sugar || state->async_sugar;
+    options.compact_gte = options.compact_gte || state->compact_gte;
     exit_code = Emit(PrintModule(*module, options), state->output);
   });
 }

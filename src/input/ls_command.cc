@@ -205,7 +205,7 @@ nlohmann::ordered_json Listing::Json() const {
     if (!module.timestamp.empty()) entry["timestamp"] = module.timestamp;
     modules.push_back(std::move(entry));
   }
-  return {{"schema", "hlokit.ls.1"}, {"path", folder_.path}, {"modules", std::move(modules)}};
+  return {{"schema", "hlokit.ls/1"}, {"path", folder_.path}, {"modules", std::move(modules)}};
 }
 
 Result<Listing> Open(const State& state) {

@@ -250,7 +250,7 @@ bool Parser::ParseInstructionLine(CompId computation, Pending* pending, InstId* 
 bool Parser::ParseComputationReference(uint32_t* computation, bool* forward) {
   *forward = false;
   if (Is(Tok::kLeftBrace)) {
-    if (static_cast<int>(depth_) + nesting_ >= kMaxNesting / 8) {
+    if (static_cast<int>(depth_) + nesting_ >= kMaxNestedComputations) {
       return FailHere(DiagId::kTooDeep, "in-place computations nest too deep");
     }
     CompId id;

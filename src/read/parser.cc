@@ -69,7 +69,9 @@ void ScopeTable::Grow() {
 
 Parser::Parser(std::string text, const ReadOptions& options) : options_(options), lexer_("") {
   uint32_t size = static_cast<uint32_t>(text.size());
-  base_ = module_.text().Adopt(std::move(text)).offset;
+  StrRef source = module_.text().Adopt(std::move(text));
+  base_ = source.offset;
+  module_.set_source_text(source);
   lexer_ = Lexer(size == 0 ? std::string_view("") : module_.str({base_, size}));
   scopes_.resize(1);
   anonymous_names_.resize(1);
@@ -79,7 +81,9 @@ Parser::Parser(std::string text, const ReadOptions& options) : options_(options)
 Parser::Parser(std::string text, const ReadOptions& options, const Module& pools)
     : options_(options), module_(Module::SharingPools(pools)), lexer_("") {
   uint32_t size = static_cast<uint32_t>(text.size());
-  base_ = module_.text().Adopt(std::move(text)).offset;
+  StrRef source = module_.text().Adopt(std::move(text));
+  base_ = source.offset;
+  module_.set_source_text(source);
   lexer_ = Lexer(size == 0 ? std::string_view("") : module_.str({base_, size}));
   scopes_.resize(1);
   anonymous_names_.resize(1);

@@ -334,8 +334,10 @@ class Parser {
 
 /// Deepest nesting of types, literals, operands and in-place computations (hlo-text.md section 13).
 inline constexpr int kMaxNesting = 8192;
-/// Nested operands are read by recursion: keep the stack small.
-inline constexpr int kMaxNestedOperands = 2048;
+/// Nested operands and in-place computations are read by recursion: keep the stack small, also with
+/// the large frames of sanitizers.
+inline constexpr int kMaxNestedOperands = 512;
+inline constexpr int kMaxNestedComputations = 256;
 
 /// Text as it stands between quotes in HLO text (section 11.5).
 void AppendEscaped(std::string_view text, std::string* out);

@@ -37,7 +37,7 @@ nlohmann::ordered_json Json(const Module& module, const std::string& file,
     if (!diagnostic.help.empty()) row["help"] = diagnostic.help;
     list.push_back(std::move(row));
   }
-  return {{"schema", "hlokit.verify.1"},
+  return {{"schema", "hlokit.verify/1"},
           {"file", file},
           {"module", module.config().name},
           {"valid", valid},

@@ -32,7 +32,7 @@ COMMANDS = [
     ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
     ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
 ]
-OTHERS = {"hlokit.ls.1"}  # input_forms.py
+OTHERS = {"hlokit.ls/1"}  # input_forms.py
 
 
 def inputs():

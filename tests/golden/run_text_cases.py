@@ -26,8 +26,8 @@ FLAGS = {
     "short": ["--style", "short"],
     "canonical": ["--style", "canonical"],
     "fingerprint": ["--style", "fingerprint"],
-    "compact-tuple-access": None,
-    "async-sugar": None,
+    "compact-tuple-access": ["--compact-gte"],
+    "async-sugar": ["--async-sugar"],
     "renumber": None,
 }
 

@@ -125,9 +125,9 @@ bool InRange(std::span<const int64_t> dimensions, uint32_t rank) {
 
 bool IsPermutation(std::span<const int64_t> dimensions, uint32_t rank) {
   if (dimensions.size() != rank || !InRange(dimensions, rank)) return false;
-  std::vector<uint8_t> seen(rank, 0);
-  for (int64_t d : dimensions) ++seen[static_cast<size_t>(d)];
-  return std::count(seen.begin(), seen.end(), 1) == static_cast<std::ptrdiff_t>(rank);
+  std::vector<bool> seen(rank);
+  for (int64_t d : dimensions) seen[static_cast<size_t>(d)] = true;
+  return std::count(seen.begin(), seen.end(), true) == static_cast<std::ptrdiff_t>(rank);
 }
 
 /// Dimension numbers of a scatter, each against the shape that it counts.

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <system_error>
 
 #include "fmt/format.h"
@@ -39,11 +40,20 @@ bool Matches(const std::optional<std::regex>& regex, std::string_view text) {
 
 }  // namespace
 
+struct DumpObserver::Patterns {
+  std::optional<std::regex> pass, module, pipeline;
+};
+
+DumpObserver::DumpObserver(DumpOptions options)
+    : options_(std::move(options)), patterns_(std::make_unique<Patterns>()) {}
+
+DumpObserver::~DumpObserver() = default;
+
 Result<std::unique_ptr<DumpObserver>> DumpObserver::Make(DumpOptions options) {
   std::unique_ptr<DumpObserver> observer(new DumpObserver(std::move(options)));
-  ASSIGN_OR_RETURN(observer->pass_re_, Compile(observer->options_.pass_re));
-  ASSIGN_OR_RETURN(observer->module_re_, Compile(observer->options_.module_re));
-  ASSIGN_OR_RETURN(observer->pipeline_re_, Compile(observer->options_.pipeline_re));
+  ASSIGN_OR_RETURN(observer->patterns_->pass, Compile(observer->options_.pass_re));
+  ASSIGN_OR_RETURN(observer->patterns_->module, Compile(observer->options_.module_re));
+  ASSIGN_OR_RETURN(observer->patterns_->pipeline, Compile(observer->options_.pipeline_re));
   return observer;
 }
 
@@ -90,9 +100,9 @@ Status DumpObserver::Write(const Module& module, std::string_view suffix) {
 
 Status DumpObserver::Between(const Module& module, std::string_view pipeline,
                              std::string_view after, std::string_view before, bool changed) {
-  if (!active_ || !pass_re_ || (*options_.pass_re == ".*" && !changed)) return {};
-  if (pipeline_re_ && !Matches(pipeline_re_, pipeline)) return {};
-  if (!Matches(pass_re_, after) && !Matches(pass_re_, before)) return {};
+  if (!active_ || !patterns_->pass || (*options_.pass_re == ".*" && !changed)) return {};
+  if (patterns_->pipeline && !Matches(patterns_->pipeline, pipeline)) return {};
+  if (!Matches(patterns_->pass, after) && !Matches(patterns_->pass, before)) return {};
   return Write(module,
                fmt::format("{:04}.{}.after_{}.before_{}", step_++, pipeline, after, before));
 }
@@ -102,7 +112,7 @@ Status DumpObserver::Start(const Module& module, const Pipeline& pipeline,
   ++module_id_;
   step_ = 0;
   pipeline_ = pipeline.name;
-  active_ = (!module_re_ || Matches(module_re_, module.config().name)) &&
+  active_ = (!patterns_->module || Matches(patterns_->module, module.config().name)) &&
             (options_.max_modules < 0 || module_id_ < options_.max_modules);
   if (!active_) return {};
   TRY(Write(module, "before_optimization"));
