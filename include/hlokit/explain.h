@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "hlokit/layout_assignment.h"
@@ -87,6 +88,21 @@ std::vector<Executions> CountExecutions(const Module& module);
 Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
                     const LayoutTrace& trace, uint64_t copies_in_input);
 
+/// First hops of many chains of one trace. Chains share their beginnings, so what one walk has
+/// found ends the next one early: all walks together are linear in the number of hops seen.
+class RootFinder {
+ public:
+  explicit RootFinder(const LayoutTrace& trace) : trace_(trace) {}
+  /// The hop at which the chain of `hop` starts; `hop` must have an event.
+  CauseHop Root(CauseHop hop);
+
+ private:
+  const LayoutTrace& trace_;
+  std::unordered_map<uint64_t, CauseHop> roots_;  // by event and leaf
+};
+
+/// The first hop of a chain in words; `root` is what RootFinder gives.
+Origin DescribeOrigin(const Module& module, const LayoutTrace& trace, CauseHop root);
 /// Where a chain starts.
 Origin FindOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop);
 

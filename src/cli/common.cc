@@ -54,9 +54,10 @@ int Emit(std::string_view text, const std::string& path) {
   return status ? 0 : Report(status.error(), "");
 }
 
-int EmitJson(const nlohmann::ordered_json& document) { 
+int EmitJson(const nlohmann::ordered_json& document) {
   // File names may hold any bytes; JSON may not.
-  return Emit(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  return Emit(document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+              "\n");
 }
 
 std::string HumanBytes(int64_t bytes) {

@@ -42,9 +42,11 @@ void RegisterFmt(CLI::App& app, int& exit_code) {
                     "print the types of operands, as old dumps do");
   command->add_flag("--no-percent", state->no_percent, "print names without %");
   command->add_flag("--no-backend-config", state->no_backend_config, "leave backend configs out");
-  command->add_flag("--async-sugar", state->async_sugar, "print add-start(...) instead of async-start(...), calls=...");
-  command->add_flag("--compact-gte", state->compact_gte,
-                    "print %x#0 instead of get-tuple-element instructions (their own attributes are left out)");
+  command->add_flag("--async-sugar", state->async_sugar,
+                    "print add-start(...) instead of async-start(...), calls=...");
+  command->add_flag(
+      "--compact-gte", state->compact_gte,
+      "print %x#0 instead of get-tuple-element instructions (their own attributes are left out)");
   command->callback([state, &exit_code] {
     Result<Module> module = Load(state->input);
     if (!module) {

@@ -68,6 +68,10 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
   }
   std::vector<Executions> executions = CountExecutions(module);
   std::map<CauseKey, uint32_t> known;
+  RootFinder roots(trace);
+  auto origin_of = [&](CauseHop hop) {
+    return DescribeOrigin(module, trace, hop.event == kNoEvent ? hop : roots.Root(hop));
+  };
   for (uint32_t added = 0; added < report.copies.size(); ++added) {
     const AddedCopy& copy = report.copies[added];
     if (copy.reason == CopyReason::kPreparatory) {
@@ -76,13 +80,14 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
     }
     for (uint32_t part = copy.first_part; part < copy.first_part + copy.part_count; ++part) {
       const AddedArrayCopy& array = report.parts[part];
-      Origin winning = FindOrigin(module, trace, array.winning);
-      Origin losing = FindOrigin(module, trace, array.losing);
+      Origin winning = origin_of(array.winning);
+      Origin losing = origin_of(array.losing);
       CauseKey key{winning.kind, losing.kind, PlaceOf(winning), PlaceOf(losing)};
       auto [entry, fresh] = known.try_emplace(key, static_cast<uint32_t>(out.causes.size()));
       if (fresh) {
         Cause& cause = out.causes.emplace_back();
-        // The entry layouts are the user's own to change; what an instruction declares comes second.
+        // The entry layouts are the user's own to change; what an instruction declares comes
+        // second.
         std::optional<WayOut> way = WayOutAt(module, losing, array.to);
         std::optional<WayOut> other = WayOutAt(module, winning, array.from);
         if (!way || (way->flags.empty() && other && !other->flags.empty())) way = other;

@@ -58,14 +58,35 @@ std::string Quoted(const Module& module, InstId id) {
 
 }  // namespace
 
+CauseHop RootFinder::Root(CauseHop hop) {
+  std::vector<uint64_t> walked;
+  while (true) {
+    uint64_t key = uint64_t{hop.event} << 32 | hop.leaf;
+    auto known = roots_.find(key);
+    if (known != roots_.end()) {
+      hop = known->second;
+      break;
+    }
+    walked.push_back(key);
+    CauseHop next = trace_.Cause(hop);
+    if (next.event == kNoEvent) break;
+    hop = next;
+  }
+  for (uint64_t key : walked) roots_.emplace(key, hop);
+  return hop;
+}
+
 Origin FindOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop) {
+  RootFinder finder(trace);
+  return DescribeOrigin(module, trace, hop.event == kNoEvent ? hop : finder.Root(hop));
+}
+
+Origin DescribeOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop) {
   Origin origin;
   if (hop.event == kNoEvent) {
     origin.description = "no recorded demand";
     return origin;
   }
-  for (CauseHop next = trace.Cause(hop); next.event != kNoEvent; next = trace.Cause(hop))
-    hop = next;
   origin.hop = hop;
   const TraceEvent& event = trace[hop.event];
   origin.kind = KindOf(event.rule);

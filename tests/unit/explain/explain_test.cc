@@ -184,6 +184,21 @@ ENTRY main {
   EXPECT_EQ(run.explanation.causes[0].padded_bytes, 8 * 128 * 4);
 }
 
+TEST(RootFinder, EndsWhereTheWholeChainEnds) {
+  Recorded run = ExplainText(kPinnedBothEnds);
+  RootFinder finder(run.trace);
+  size_t chains = 0;
+  for (EventId id = 0; id < run.trace.size(); ++id) {
+    if (!run.trace[id].IsRequest()) continue;
+    std::vector<CauseHop> chain = run.trace.CauseChain({id, 0});
+    CauseHop root = finder.Root({id, 0});
+    EXPECT_EQ(root.event, chain.back().event);
+    EXPECT_EQ(root.leaf, chain.back().leaf);
+    chains += chain.size() > 1;
+  }
+  EXPECT_GT(chains, 0u);
+}
+
 TEST(Explain, NoCopiesNoCauses) {
   Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{1,0}}
 
