@@ -145,6 +145,8 @@ int main(int argc, char** argv) {
       double spent = 0;
       for (int turn = 0; turn < 3 || spent < budget; ++turn) {
         for (int i = 0; i < 4; ++i) {
+          // Once without the clock, so that nobody finds the cache as the one before left it.
+          if (size < (size_t{64} << 20)) contestants[i]();
           const double seconds = Seconds(contestants[i]);
           best[i] = std::min(best[i], seconds);
           spent += seconds;

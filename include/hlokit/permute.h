@@ -29,7 +29,7 @@ struct PermuteSpec {
 };
 
 struct PermuteOptions {
-  int threads = 0;  ///< 0: two, or one for small tensors and one-core machines
+  int threads = 0;  ///< 1 or 2; 0: two, or one for small tensors and one-core machines
   enum class Streaming { kAuto, kNever, kAlways };
   Streaming streaming =
       Streaming::kAuto;  ///< stores that by-pass the cache; kAuto: above cache size

@@ -15,72 +15,13 @@
 #include "hwy/foreach_target.h"
 // foreach_target.h must come first.
 #include "hwy/highway.h"
+#include "src/tensor/permute_copy-inl.h"
+#include "src/tensor/permute_transpose-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace hlokit::internal {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
-
-// Without vectors (HWY_SCALAR) the compiler's own memcpy and plain loops do the work.
-constexpr bool kVectors = HWY_TARGET != HWY_SCALAR;
-
-constexpr int64_t kLine = 64;
-
-// At most one line per vector; whole blocks on every target.
-template <typename T>
-using Tag = hn::CappedTag<T, kLine / sizeof(T)>;
-
-HWY_INLINE void CopySmall(const uint8_t* HWY_RESTRICT src, uint8_t* HWY_RESTRICT dst, int64_t n) {
-  if (n >= 16) {
-    int64_t i = 0;
-    for (; i + 16 <= n; i += 16) memcpy(dst + i, src + i, 16);
-    memcpy(dst + n - 16, src + n - 16, 16);
-  } else if (n >= 8) {
-    memcpy(dst, src, 8);
-    memcpy(dst + n - 8, src + n - 8, 8);
-  } else if (n >= 4) {
-    memcpy(dst, src, 4);
-    memcpy(dst + n - 4, src + n - 4, 4);
-  } else {
-    for (int64_t i = 0; i < n; ++i) dst[i] = src[i];
-  }
-}
-
-// Any length; whole vectors first, the end by an overlapping vector.
-HWY_INLINE void CopyAny(const uint8_t* HWY_RESTRICT src, uint8_t* HWY_RESTRICT dst, int64_t n) {
-  const Tag<uint8_t> d;
-  const int64_t step = static_cast<int64_t>(hn::Lanes(d));
-  if (n < step) {
-    CopySmall(src, dst, n);
-    return;
-  }
-  if (!kVectors || n >= 4096) {
-    memcpy(dst, src, static_cast<size_t>(n));
-    return;
-  }
-  int64_t i = 0;
-  for (; i + step <= n; i += step) hn::StoreU(hn::LoadU(d, src + i), d, dst + i);
-  hn::StoreU(hn::LoadU(d, src + n - step), d, dst + n - step);
-}
-
-// Whole lines go past the cache, the partial lines at both ends through it.
-void CopyStreaming(const uint8_t* HWY_RESTRICT src, uint8_t* HWY_RESTRICT dst, int64_t n) {
-  const Tag<uint8_t> d;
-  const int64_t step = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) & (kLine - 1));
-  if (!kVectors || n < head + kLine) {
-    CopyAny(src, dst, n);
-    return;
-  }
-  if (head != 0) CopySmall(src, dst, head);
-  int64_t i = head;
-  for (; i + kLine <= n; i += kLine) {
-    for (int64_t j = 0; j < kLine; j += step) {
-      hn::Stream(hn::LoadU(d, src + i + j), d, dst + i + j);
-    }
-  }
-  if (i < n) CopySmall(src + i, dst + i, n - i);
-}
 
 HWY_INLINE void CopyOut(const uint8_t* src, uint8_t* dst, int64_t n, bool stream) {
   if (stream) {
@@ -224,53 +165,6 @@ void Move(const Tile& tile, const uint8_t* stage_in, uint8_t* /*stage_out*/, Rea
 }
 
 #else  // vectors
-
-// A vector whose block k is read from p + k * block_pitch.
-template <class D>
-HWY_INLINE hn::Vec<D> LoadBlocks(D d, const uint8_t* p, int64_t block_pitch) {
-  using T = hn::TFromD<D>;
-  if constexpr (hn::MaxLanes(D()) * sizeof(T) <= 16) {
-    return hn::LoadU(d, reinterpret_cast<const T*>(p));
-  } else {
-    const hn::Half<D> half;
-    const int64_t blocks = static_cast<int64_t>(hn::Lanes(half) * sizeof(T)) / 16;
-    return hn::Combine(d, LoadBlocks(half, p + blocks * block_pitch, block_pitch),
-                       LoadBlocks(half, p, block_pitch));
-  }
-}
-
-// One perfect shuffle of R vectors.
-template <class D, int R>
-HWY_INLINE void Shuffle(D d, const hn::Vec<D>* HWY_RESTRICT from, hn::Vec<D>* HWY_RESTRICT to) {
-#pragma GCC unroll 16
-  for (int i = 0; i < R / 2; ++i) {
-    to[2 * i] = hn::InterleaveLower(d, from[i], from[i + R / 2]);
-    to[2 * i + 1] = hn::InterleaveUpper(d, from[i], from[i + R / 2]);
-  }
-}
-
-// Transposes the R x R elements of each block: log2(R) perfect shuffles.
-template <class D, int R>
-HWY_INLINE void TransposeBlocks(D d, const hn::Vec<D>* HWY_RESTRICT v,
-                                hn::Vec<D>* HWY_RESTRICT out) {
-  hn::Vec<D> w[R];
-  if constexpr (R == 2) {
-    Shuffle<D, R>(d, v, out);
-  } else if constexpr (R == 4) {
-    Shuffle<D, R>(d, v, w);
-    Shuffle<D, R>(d, w, out);
-  } else if constexpr (R == 8) {
-    Shuffle<D, R>(d, v, out);
-    Shuffle<D, R>(d, out, w);
-    Shuffle<D, R>(d, w, out);
-  } else {
-    static_assert(R == 16);
-    Shuffle<D, R>(d, v, w);
-    Shuffle<D, R>(d, w, out);
-    Shuffle<D, R>(d, out, w);
-    Shuffle<D, R>(d, w, out);
-  }
-}
 
 // Columns of R elements of all rows, starting at `in`, to R rows of the output.
 template <typename T>
@@ -430,52 +324,6 @@ void CopyBytesImpl(const uint8_t* src, uint8_t* dst, int64_t n, bool stream) {
   }
 }
 
-void UnpackNibblesImpl(const uint8_t* src, uint8_t* dst, int64_t n, bool low_first) {
-  int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const Tag<uint8_t> d;
-  const Tag<uint16_t> d16;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  const auto mask = hn::Set(d, uint8_t{15});
-  for (; 2 * (i + lanes) <= n; i += lanes) {
-    const auto v = hn::LoadU(d, src + i);
-    const auto low = hn::And(v, mask);
-    const auto high = hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(d16, v))), mask);
-    if (low_first) {
-      hn::StoreInterleaved2(low, high, d, dst + 2 * i);
-    } else {
-      hn::StoreInterleaved2(high, low, d, dst + 2 * i);
-    }
-  }
-#endif
-  for (int64_t e = 2 * i; e < n; ++e) {
-    const bool low = ((e & 1) == 0) == low_first;
-    dst[e] = low ? src[e / 2] & 15 : src[e / 2] >> 4;
-  }
-}
-
-void PackNibblesImpl(const uint8_t* src, uint8_t* dst, int64_t n, bool low_first) {
-  int64_t i = 0;
-#if HWY_TARGET != HWY_SCALAR
-  const Tag<uint8_t> d;
-  const Tag<uint16_t> d16;
-  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  for (; 2 * (i + lanes) <= n; i += lanes) {
-    hn::Vec<Tag<uint8_t>> even, odd;
-    hn::LoadInterleaved2(d, src + 2 * i, even, odd);
-    const auto low = low_first ? even : odd;
-    const auto high = low_first ? odd : even;
-    const auto shifted = hn::BitCast(d, hn::ShiftLeft<4>(hn::BitCast(d16, high)));
-    hn::StoreU(hn::Or(low, shifted), d, dst + i);
-  }
-#endif
-  for (int64_t e = 2 * i; e < n; e += 2) {
-    const uint8_t first = src[e];
-    const uint8_t second = e + 1 < n ? src[e + 1] : 0;
-    dst[e / 2] = static_cast<uint8_t>(low_first ? first | second << 4 : first << 4 | second);
-  }
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace hlokit::internal
 HWY_AFTER_NAMESPACE();
@@ -488,8 +336,6 @@ namespace hlokit::internal {
 HWY_EXPORT(RunTilesImpl);
 HWY_EXPORT(CopyBytesImpl);
 HWY_EXPORT(KernelTargetImpl);
-HWY_EXPORT(UnpackNibblesImpl);
-HWY_EXPORT(PackNibblesImpl);
 
 void RunTiles(TileSource& source, Scratch& scratch) {
   HWY_DYNAMIC_DISPATCH(RunTilesImpl)(source, scratch);
@@ -502,14 +348,6 @@ void CopyBytes(const uint8_t* src, uint8_t* dst, int64_t n, bool stream) {
 std::string KernelTarget() { return HWY_DYNAMIC_DISPATCH(KernelTargetImpl)(); }
 
 void StreamFence() { hwy::FlushStream(); }
-
-void UnpackNibbles(const uint8_t* src, uint8_t* dst, int64_t n, bool low_first) {
-  HWY_DYNAMIC_DISPATCH(UnpackNibblesImpl)(src, dst, n, low_first);
-}
-
-void PackNibbles(const uint8_t* src, uint8_t* dst, int64_t n, bool low_first) {
-  HWY_DYNAMIC_DISPATCH(PackNibblesImpl)(src, dst, n, low_first);
-}
 
 }  // namespace hlokit::internal
 #endif  // HWY_ONCE

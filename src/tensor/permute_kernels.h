@@ -39,6 +39,7 @@ struct Tile {
   int64_t element_bytes = 0;
   bool stream = false;       ///< write whole lines past the cache
   bool src_touches = false;  ///< row b+1 starts where row b ends
+  bool slab = false;         ///< direct tiles: the output rows touch, write them as one piece
 };
 
 /// Scratch of one thread. A tile goes source -> stage_in -> registers -> stage_out -> output.
@@ -71,6 +72,10 @@ class TileSource {
 /// hwy::SetSupportedTargetsForTest). The next tile is read while the current one is written, so
 /// that memory is busy in both directions.
 void RunTiles(TileSource& source, Scratch& scratch);
+
+/// Moves all tiles in squares of one line by one line, without stages; with `stream` every line of
+/// the output must be whole and aligned, but for those at the rim.
+void RunDirectTiles(TileSource& source, Scratch& scratch);
 
 /// Copies n bytes; with `stream` whole 64-byte lines by-pass the cache.
 void CopyBytes(const uint8_t* src, uint8_t* dst, int64_t n, bool stream);

@@ -9,14 +9,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <future>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "hlokit/permute.h"
 #include "src/tensor/permute_kernels.h"
 #include "src/tensor/permute_plan.h"
+#include "src/tensor/permute_threads.h"
 
 namespace hlokit {
 namespace {
@@ -25,12 +24,13 @@ using internal::Tile;
 using internal::TileKind;
 
 constexpr int64_t kLine = 64;
+constexpr int64_t kStrip = 16;  // the narrowest piece of a source row that the direct kernel takes
 constexpr int64_t kTileBytes =
     96 << 10;  // one stage of a tile; three stages fit the second-level cache
-constexpr int64_t kWriteRunBytes = 512;     // how long a tile writes to one output row
-constexpr int64_t kMacroBytes = 4 << 10;    // one page per row of a macro tile
-constexpr int64_t kStreamBytes = 24 << 20;  // outputs above this by-pass the cache
-constexpr int64_t kThreadBytes = 2 << 20;   // outputs below this are not worth a second thread
+constexpr int64_t kWriteRunBytes = 512;      // how long a tile writes to one output row
+constexpr int64_t kMacroBytes = 4 << 10;     // one page per row of a macro tile
+constexpr int64_t kStreamBytes = 8 << 20;    // outputs above this by-pass the cache
+constexpr int64_t kThreadBytes = 512 << 10;  // outputs below this are not worth a second thread
 constexpr int64_t kMaxLoops = 64;
 
 /// Loops that are walked as one index, innermost first.
@@ -51,6 +51,8 @@ struct TilePlan {
   int64_t rest_total = 1;
   int64_t element_bytes = 1;
   bool runs = false;
+  bool direct = false;  // whole lines: no stages
+  bool slab = false;    // direct, and the output rows touch
   int64_t tile_a = 1;
   int64_t tile_b = 1;
   int64_t macro_a = 1;
@@ -179,15 +181,52 @@ void ChooseRunsTile(TilePlan& plan) {
   plan.tile_b = std::min({plan.b.total, per_page, short_runs, internal::kMaxTileRows});
 }
 
-TilePlan MakeTilePlan(std::span<const PermuteLoop> loops, int64_t run_bytes,
+/// True if every line that a square of one line by one line writes is a whole line of the output.
+bool WritesWholeLines(const TilePlan& plan, const uint8_t* dst) {
+  int64_t distances = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLine);
+  for (const PermuteLoop& loop : plan.a.loops) distances |= loop.dst_stride;
+  for (const PermuteLoop& loop : plan.rest) distances |= loop.dst_stride;
+  return distances % kLine == 0;
+}
+
+/// True if the output rows of all of A and B touch and fit the stage together.
+bool RowsMakeASlab(const TilePlan& plan) {
+  const int64_t row = plan.b.total * plan.element_bytes;
+  return plan.a.loops.size() == 1 && plan.a.loops[0].dst_stride == row &&
+         plan.a.total * row <= internal::kStageOutBytes &&
+         std::max(plan.a.total, plan.b.total) <= internal::kMaxTileRows;
+}
+
+void ChooseDirectTile(TilePlan& plan) {
+  if (plan.slab) {
+    plan.tile_a = plan.a.total;
+    plan.tile_b = plan.b.total;
+    return;
+  }
+  const int64_t es = plan.element_bytes;
+  const int64_t square = kLine / es;
+  plan.tile_a = std::min(plan.a.total, 8 * square);
+  plan.tile_b = std::min(plan.b.total, plan.stream && es >= 4 ? square : 2 * square);
+}
+
+TilePlan MakeTilePlan(std::span<const PermuteLoop> loops, int64_t run_bytes, const uint8_t* dst,
                       const PermuteOptions& options) {
   TilePlan plan;
   plan.element_bytes = run_bytes;
   plan.runs = run_bytes != 1 && run_bytes != 2 && run_bytes != 4 && run_bytes != 8;
   ChooseGroups(loops, run_bytes, plan);
   if (plan.a.loops.empty()) plan.runs = true;  // a strided source: nothing to read in a row
+  plan.stream =
+      options.streaming == PermuteOptions::Streaming::kAlways ||
+      (options.streaming == PermuteOptions::Streaming::kAuto && plan.Bytes() >= kStreamBytes);
+  const bool whole_lines = !plan.stream || WritesWholeLines(plan, dst);
+  plan.slab = !whole_lines && RowsMakeASlab(plan);
+  plan.direct = !plan.runs && plan.a.total * run_bytes >= kStrip &&
+                plan.b.total * run_bytes >= kLine / 2 && (whole_lines || plan.slab);
   if (plan.runs) {
     ChooseRunsTile(plan);
+  } else if (plan.direct) {
+    ChooseDirectTile(plan);
   } else {
     ChooseTransposeTile(plan);
   }
@@ -201,9 +240,6 @@ TilePlan MakeTilePlan(std::span<const PermuteLoop> loops, int64_t run_bytes,
     plan.macro_a = std::min(plan.a.total, plan.tile_a);
     plan.macro_b = std::min(plan.b.total, plan.tile_b);
   }
-  plan.stream =
-      options.streaming == PermuteOptions::Streaming::kAlways ||
-      (options.streaming == PermuteOptions::Streaming::kAuto && plan.Bytes() >= kStreamBytes);
   return plan;
 }
 
@@ -237,11 +273,12 @@ class MacroTiles : public internal::TileSource {
     tile.nb = std::min(plan_.tile_b, b_end_ - b_);
     tile.element_bytes = plan_.element_bytes;
     tile.stream = plan_.stream;
+    tile.slab = plan_.slab;
     tile.src = macro_src_ + a_ * plan_.element_bytes;
     tile.dst = macro_dst_ + b_ * plan_.element_bytes;
     tile.kind = TileKind::kRuns;
     tile.src_touches = false;
-    if (!plan_.runs) ChooseKind(tile);
+    if (!plan_.runs && !plan_.direct) ChooseKind(tile);
     // Rows that touch are found by their first offset alone.
     FillOffsets(plan_.b, &PermuteLoop::src_stride, b_, tile.src_touches ? 1 : tile.nb,
                 tile.src_offsets);
@@ -319,15 +356,11 @@ void Parallel(int threads, int64_t total, const Work& work) {
     }
     internal::StreamFence();
   };
-  std::vector<std::jthread> helpers;
-  for (int i = 1; i < threads; ++i) {
-    try {
-      helpers.emplace_back(loop);
-    } catch (const std::system_error&) {
-      break;  // no thread to be had: this one does the work
-    }
+  if (threads > 1) {
+    internal::RunOnTwoThreads(loop);
+  } else {
+    loop();
   }
-  loop();
 }
 
 }  // namespace
@@ -346,12 +379,16 @@ void RunLoops(std::span<const PermuteLoop> loops, int64_t run_bytes, const uint8
     });
     return;
   }
-  const TilePlan plan = MakeTilePlan(loops, run_bytes, options);
+  const TilePlan plan = MakeTilePlan(loops, run_bytes, dst, options);
   const int64_t macros = plan.MacrosA() * plan.MacrosB() * plan.rest_total;
   Parallel(ThreadCount(options, plan.Bytes()), macros, [&](int64_t begin, int64_t end) {
     static thread_local std::unique_ptr<Scratch> scratch = std::make_unique<Scratch>();
     MacroTiles tiles(plan, begin, end, src, dst);
-    RunTiles(tiles, *scratch);
+    if (plan.direct) {
+      RunDirectTiles(tiles, *scratch);
+    } else {
+      RunTiles(tiles, *scratch);
+    }
   });
 }
 

@@ -65,7 +65,8 @@ std::vector<int64_t> Targets() {
   std::vector<int64_t> targets;
   // The scalar fallback is always compiled and is not in the list of supported targets.
   for (int64_t bit = 1; bit > 0 && bit < HWY_EMU128; bit <<= 1) {
-    if ((hwy::SupportedTargets() & bit) != 0) targets.push_back(bit);
+    // HWY_TARGETS: what the compiler made kernels for; a machine may support more than that.
+    if ((hwy::SupportedTargets() & HWY_TARGETS & bit) != 0) targets.push_back(bit);
   }
   targets.push_back(HWY_SCALAR);
   return targets;
