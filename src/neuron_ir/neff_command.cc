@@ -78,6 +78,7 @@ nlohmann::ordered_json Json(const Module& module, const WrappedNeff& neff) {
     inputs.push_back(std::move(row));
   }
   nlohmann::ordered_json document;
+  document["schema"] = "hlokit.neff-inspect/1";
   document["module"] = module.config().name;
   document["custom_call"] = module.name(neff.custom_call);
   document["result"] = shapes.Text(module.shape(neff.custom_call));

@@ -61,6 +61,7 @@ nlohmann::ordered_json Json(const Suggestions& suggestions) {
     rows.push_back(std::move(row));
   }
   nlohmann::ordered_json document;
+  document["schema"] = "hlokit.io-transposes-suggest/1";
   document["suggestions"] = std::move(rows);
   document["copy_bytes_before"] = suggestions.copy_bytes_before;
   document["copy_bytes_after"] = suggestions.copy_bytes_after;

@@ -29,10 +29,12 @@ COMMANDS = [
     ["hlokit", "trace", "--format", "json", "INPUT"],
     ["hlokit", "stats", "--format", "json", "INPUT"],
     ["hlokit", "verify", "--format", "json", "INPUT"],
+    ["hlokit", "io-transposes", "suggest", "--format", "json", "INPUT"],
     ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
     ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
 ]
-OTHERS = {"hlokit.ls/1"}  # input_forms.py
+OTHERS = {"hlokit.ls/1",  # input_forms.py
+          "hlokit.neff-inspect/1"}  # neff_wrapper.py
 
 
 def inputs():

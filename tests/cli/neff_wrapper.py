@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+import jsonschema
+
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../schema/hlokit.neff-inspect.1.schema.json")
 MODULE = """HloModule m
 
 ENTRY e {
@@ -25,6 +28,13 @@ failures = []
 def check(condition, what):
     if not condition:
         failures.append(what)
+
+
+def check_schema(document):
+    with open(SCHEMA, encoding="utf-8") as file:
+        validator = jsonschema.Draft202012Validator(json.load(file))
+    check(next(iter(document)) == "schema" and not list(validator.iter_errors(document)),
+          f"neff inspect: {[error.message for error in validator.iter_errors(document)]}")
 
 
 def main():
@@ -69,6 +79,7 @@ def main():
         check(run(hlokit, "neff", "inspect", "out.hlo", "--specs", "back.json").returncode == 0, form)
         check(json.loads(read("back.json")) == spec, f"{form}: transposes differ")
     shown = json.loads(run(hlokit, "neff", "inspect", "--format", "json", "out.hlo").stdout)
+    check_schema(shown)
     check(shown["payload_bytes"] == 768 and shown["valid_inputs"] == "1,1" and shown["notes"] == [], str(shown))
 
     # The transform on data: element [i,j] of w is 2i+j; reshape (3,2,2), axes 2,0,1.
@@ -89,6 +100,7 @@ def main():
     result = wrap("--netlist", "net.json", "--modular-io-transposes", "io.json local.json")
     check(result.returncode == 0, result.stderr.decode())
     shown = json.loads(run(hlokit, "neff", "inspect", "--format", "json", "out.hlo").stdout)
+    check_schema(shown)
     check(shown["inputs"][0]["call"] == {"reshape": [6, 4], "transpose": [1, 0]}, str(shown))
     refused(wrap("--modular-io-transposes", "io.json local.json"), 2, "NCC_IHNW001")
     refused(wrap("--io_transposes", "none.json"), 6, "NCC_IHNW002")
