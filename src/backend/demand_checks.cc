@@ -63,7 +63,8 @@ std::string MeetingText(const Demand& earlier, const Demand& later, const std::s
                             JsonQuote(earlier.id));
 }
 
-/// The later demand asks for an order only, or for the same tiles and memory space: nothing is lost.
+/// The later demand asks for an order only, or for the same tiles and memory space: nothing is
+/// lost.
 bool KeepsExtras(const Demand& earlier, const Demand& later) {
   bool plain = later.tiles.empty() && later.tail_padding_alignment == 1 && !later.memory_space;
   return plain || (earlier.tiles == later.tiles && earlier.memory_space == later.memory_space &&

@@ -62,12 +62,16 @@ LayoutId ColumnMajor(ShapePool& shapes, uint32_t rank) {
   return shapes.Layout(order);
 }
 
-LayoutId Fortran(ShapePool& shapes, uint32_t rank) {
+LayoutId Fortran(ShapePool& shapes, ShapeId array) {
+  uint32_t rank = shapes.rank(array);
   if (rank < 2) return {};
   std::span<const int64_t> descending = shapes.minor_to_major(shapes.DescendingLayout(rank));
   std::vector<int64_t> order(descending.begin(), descending.end());
   std::swap(order[0], order[1]);
-  return shapes.Layout(order);
+  LayoutId present = shapes.layout(array);
+  if (!present.valid()) return shapes.Layout(order);
+  LayoutExtras extras = shapes.extras(present);
+  return shapes.Layout(order, extras);
 }
 
 namespace {

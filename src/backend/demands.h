@@ -57,8 +57,9 @@ class Demands {
 LayoutId FromMajorToMinor(ShapePool& shapes, std::span<const int64_t> dimensions);
 /// {0,1,…,rank-1}
 LayoutId ColumnMajor(ShapePool& shapes, uint32_t rank);
-/// Row major with the two fastest dimensions exchanged; needs rank 2.
-LayoutId Fortran(ShapePool& shapes, uint32_t rank);
+/// Row major with the two fastest dimensions exchanged; tiles and memory space of the layout that
+/// the array has stay (the reference changes the order in place). Invalid below rank 2.
+LayoutId Fortran(ShapePool& shapes, ShapeId array);
 /// The present order of the array (row major when it has none) with one dimension moved to the slow
 /// end; nothing else of its layout stays. Invalid when there is no such dimension.
 LayoutId WithDimensionMajor(ShapePool& shapes, ShapeId array, int64_t dimension);

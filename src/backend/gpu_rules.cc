@@ -84,9 +84,9 @@ Status ConstrainTriangularSolve(LayoutServices& services, const Device&, InstId 
   ShapePool& shapes = module.mutable_shapes();
   Demands demands(services, solve, BackendRule::kGpuTriangularSolve);
   for (uint32_t k = 0; k < 2 && k < module.operand_count(solve); ++k) {
-    TRY(demands.Operand(k, Fortran(shapes, shapes.rank(module.shape(module.operand(solve, k))))));
+    TRY(demands.Operand(k, Fortran(shapes, module.shape(module.operand(solve, k)))));
   }
-  return demands.Output(Fortran(shapes, shapes.rank(module.shape(solve))));
+  return demands.Output(Fortran(shapes, module.shape(solve)));
 }
 
 /// `dimension` of the output becomes the slowest one.
