@@ -29,6 +29,12 @@ Result<Device> BackendOptions::Choose(bool quiet) const {
   for (const Diagnostic& warning : quiet ? std::vector<Diagnostic>() : warnings) {
     std::fputs(FormatDiagnostic(warning, choice.device_file).c_str(), stderr);
   }
+  if (!device) {
+    // Nothing is wrong with the module that the command reports on.
+    for (Diagnostic& problem : device.error().diagnostics) {
+      if (problem.file.empty()) problem.file = "hlokit";
+    }
+  }
   return device;
 }
 

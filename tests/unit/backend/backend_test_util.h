@@ -16,14 +16,14 @@ namespace hlokit::backend_test {
 using layout_test::Find;
 using layout_test::Layouts;
 
-struct Run {
+struct DeviceRun {
   Module module;
   LayoutTrace trace;
   LayoutAssignmentReport report;
   std::unique_ptr<LayoutRules> rules;
 };
 
-inline Device DeviceNamed(std::string_view name, std::vector<std::string> flags = {}) {
+inline Device DeviceNamed(std::string_view name, const std::vector<std::string>& flags = {}) {
   Result<Device> device = FindDevice(name);
   if (!device) {
     ADD_FAILURE() << FormatError(device.error());
@@ -52,8 +52,8 @@ inline Result<LayoutAssignmentReport> TryRun(const Device& device, Module& modul
   return AssignLayouts(module, options);
 }
 
-inline Run RunOn(const Device& device, std::string_view text, bool free_entry = false) {
-  Run run;
+inline DeviceRun RunOn(const Device& device, std::string_view text, bool free_entry = false) {
+  DeviceRun run;
   run.module = layout_test::Read(text);
   Result<LayoutAssignmentReport> report = TryRun(device, run.module, &run.trace, free_entry);
   if (report) {
@@ -66,7 +66,7 @@ inline Run RunOn(const Device& device, std::string_view text, bool free_entry = 
 
 /// The rule that the backend asked with in the last round, "" when it did not ask.
 /// `operand` -1 means the result.
-inline std::string RuleAt(const Run& run, std::string_view instruction, int operand,
+inline std::string RuleAt(const DeviceRun& run, std::string_view instruction, int operand,
                           std::string* layout = nullptr) {
   std::string rule;
   InstId id = Find(run.module, instruction);
@@ -84,7 +84,7 @@ inline std::string RuleAt(const Run& run, std::string_view instruction, int oper
 }
 
 /// "gpu.dot.matrix {1,0}", or "" when the backend did not ask.
-inline std::string AskedAt(const Run& run, std::string_view instruction, int operand) {
+inline std::string AskedAt(const DeviceRun& run, std::string_view instruction, int operand) {
   std::string layout;
   std::string rule = RuleAt(run, instruction, operand, &layout);
   return rule.empty() ? "" : rule + " " + layout;

@@ -10,10 +10,10 @@ namespace {
 
 using backend_test::AskedAt;
 using backend_test::DeviceNamed;
-using backend_test::Run;
+using backend_test::DeviceRun;
 using backend_test::RunOn;
 
-Run OnCpu(std::string_view text) { return RunOn(DeviceNamed("cpu"), text); }
+DeviceRun OnCpu(std::string_view text) { return RunOn(DeviceNamed("cpu"), text); }
 
 std::string Dot(std::string_view left, std::string_view right, std::string_view result,
                 std::string_view dims) {
@@ -84,7 +84,7 @@ TEST(CpuRules, EigenConvolutions) {
 }
 
 TEST(CpuRules, ConvolutionAndDotRowMajorThroughout) {
-  Run run = OnCpu(Dot("f32[16,32]", "f32[32,64]", "f32[16,64]", kMatrix));
+  DeviceRun run = OnCpu(Dot("f32[16,32]", "f32[32,64]", "f32[16,64]", kMatrix));
   EXPECT_EQ(AskedAt(run, "d", 0), "cpu.dot.row-major {1,0}");
   EXPECT_EQ(AskedAt(run, "d", 1), "cpu.dot.row-major {1,0}");
   EXPECT_EQ(AskedAt(run, "d", -1), "cpu.dot.row-major {1,0}");
@@ -94,7 +94,7 @@ TEST(CpuRules, ConvolutionAndDotRowMajorThroughout) {
 }
 
 TEST(CpuRules, TopK) {
-  Run run = OnCpu(R"(HloModule m
+  DeviceRun run = OnCpu(R"(HloModule m
 ENTRY main {
   x = f32[4,64] parameter(0)
   t = (f32[4,8], s32[4,8]) custom-call(x), custom_call_target="TopK"
@@ -113,21 +113,21 @@ ENTRY main {
 
 // Section 2.4: 8 elements of 4 bytes are 32 bytes, which is enough.
 TEST(CpuRules, ConstantMatrixColumnMajor) {
-  Run run = OnCpu(std::string(kVectorTimesConstant) + "  ROOT n = f32[2] negate(d)\n}\n");
+  DeviceRun run = OnCpu(std::string(kVectorTimesConstant) + "  ROOT n = f32[2] negate(d)\n}\n");
   EXPECT_EQ(AskedAt(run, "d", 1), "cpu.dot.constant-column-major {0,1}");
   EXPECT_EQ(layout_test::Layouts(run.module, "c"), "{0,1}");
   EXPECT_TRUE(run.report.copies.empty());
 }
 
 TEST(CpuRules, ConstantWithAnotherUseStaysRowMajor) {
-  Run run = OnCpu(std::string(kVectorTimesConstant) +
+  DeviceRun run = OnCpu(std::string(kVectorTimesConstant) +
                   "  a = f32[8,2] add(c, c)\n  ROOT t = (f32[2], f32[8,2]) tuple(d, a)\n}\n");
   EXPECT_EQ(AskedAt(run, "d", 1), "cpu.row-major {1,0}");
   EXPECT_EQ(layout_test::Layouts(run.module, "c"), "{1,0}");
 }
 
 TEST(CpuRules, ShortVectorsAreNotWorthIt) {
-  Run run = OnCpu(R"(HloModule m
+  DeviceRun run = OnCpu(R"(HloModule m
 ENTRY main {
   x = f32[7] parameter(0)
   c = f32[7,2] constant({{1,2},{3,4},{5,6},{7,8},{9,10},{11,12},{13,14}})
@@ -137,7 +137,7 @@ ENTRY main {
 }
 
 TEST(CpuRules, Collectives) {
-  Run run = OnCpu(R"(HloModule m
+  DeviceRun run = OnCpu(R"(HloModule m
 sum {
   a = f32[] parameter(0)
   b = f32[] parameter(1)
@@ -154,7 +154,7 @@ ENTRY main {
 }
 
 TEST(CpuRules, EverythingElseReadsRowMajor) {
-  Run run = OnCpu(R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1})->f32[4,6]{0,1}}
+  DeviceRun run = OnCpu(R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1})->f32[4,6]{0,1}}
 ENTRY main {
   x = f32[4,6]{0,1} parameter(0)
   t = (f32[4,6]{0,1}) tuple(x)

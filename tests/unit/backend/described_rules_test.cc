@@ -7,7 +7,7 @@ namespace hlokit {
 namespace {
 
 using backend_test::AskedAt;
-using backend_test::Run;
+using backend_test::DeviceRun;
 using backend_test::RunOn;
 
 Device DeviceWith(std::string_view demands) {
@@ -55,13 +55,13 @@ TEST(DescribedRules, Orders) {
       {R"({"id": "r", "order": "row-major", "memory_space": 5})", -1, "r {1,0:S(5)}"},
   };
   for (const Case& c : kCases) {
-    Run run = RunOn(DeviceWith(c.demand), kModule);
+    DeviceRun run = RunOn(DeviceWith(c.demand), kModule);
     EXPECT_EQ(AskedAt(run, "d", c.operand), c.asked) << c.demand;
   }
 }
 
 TEST(DescribedRules, ColumnMajorOperandCostsACopy) {
-  Run run =
+  DeviceRun run =
       RunOn(DeviceWith(R"({"id": "r", "opcode": "dot", "operands": [1], "order": "column-major"})"),
             kModule);
   ASSERT_EQ(run.report.copies.size(), 1u);
@@ -69,14 +69,14 @@ TEST(DescribedRules, ColumnMajorOperandCostsACopy) {
 }
 
 TEST(DescribedRules, ALaterMustWins) {
-  Run run = RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
+  DeviceRun run = RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
         {"id": "b", "opcode": "dot", "operands": [1], "order": "column-major"})"),
                   kModule);
   EXPECT_EQ(run.report.copies.size(), 1u);
 }
 
 TEST(DescribedRules, AWishLosesAgainstAMust) {
-  Run run = RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
+  DeviceRun run = RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
         {"id": "b", "opcode": "dot", "operands": [1], "order": "column-major", "strength": "wish"})"),
                   kModule);
   EXPECT_TRUE(run.report.copies.empty());
@@ -89,7 +89,7 @@ ENTRY main {
   f = f16[3,3,16,16] parameter(1)
   ROOT c = f16[8,32,32,16] convolution(x, f), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
 })";
-  Run run =
+  DeviceRun run =
       RunOn(DeviceWith(R"({"id": "r", "opcode": "convolution", "order": "nchw"})"), kConvolution);
   // The example of section 4.1.
   EXPECT_EQ(AskedAt(run, "c", 0), "r {2,1,3,0}");
@@ -104,7 +104,7 @@ ENTRY main {
   a = f32[4,6] custom-call(x), custom_call_target="mine"
   ROOT b = f32[4,6] custom-call(a), custom_call_target="yours"
 })";
-  Run run = RunOn(
+  DeviceRun run = RunOn(
       DeviceWith(R"({"id": "r", "opcode": "custom-call", "target": "mine", "order": "row-major"})"),
       kCalls);
   EXPECT_EQ(AskedAt(run, "a", 0), "r {1,0}");
@@ -113,7 +113,7 @@ ENTRY main {
 
 // What is passed on is left alone, whatever the demand says.
 TEST(DescribedRules, TuplesArePassedThrough) {
-  Run run = RunOn(DeviceWith(R"({"id": "r", "order": "row-major"})"), R"(HloModule m
+  DeviceRun run = RunOn(DeviceWith(R"({"id": "r", "order": "row-major"})"), R"(HloModule m
 ENTRY main {
   x = f32[4,6] parameter(0)
   t = (f32[4,6]) tuple(x)

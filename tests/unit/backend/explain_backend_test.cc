@@ -8,7 +8,7 @@ namespace hlokit {
 namespace {
 
 using backend_test::DeviceNamed;
-using backend_test::Run;
+using backend_test::DeviceRun;
 using backend_test::RunOn;
 
 constexpr std::string_view kConvolution =
@@ -22,7 +22,7 @@ ENTRY main {
 )";
 
 TEST(ExplainBackend, NamesTheRule) {
-  Run run = RunOn(DeviceNamed("sm_80"), kConvolution);
+  DeviceRun run = RunOn(DeviceNamed("sm_80"), kConvolution);
   Explanation explanation = Explain(run.module, run.report, run.trace, 0);
   ASSERT_EQ(explanation.causes.size(), 1u);  // the filter
   const Origin& winning = explanation.causes[0].winning;
@@ -40,7 +40,7 @@ TEST(ExplainBackend, NamesTheRule) {
 
 // The rule books outlive the rules: reports are written when the run is long over.
 TEST(ExplainBackend, OneRuleIsOneCause) {
-  Run run = RunOn(DeviceNamed("cpu"),
+  DeviceRun run = RunOn(DeviceNamed("cpu"),
                   R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1}, f32[4,6]{0,1})->f32[]}
 ENTRY main {
   x = f32[4,6]{0,1} parameter(0)
@@ -91,7 +91,7 @@ TEST(ExplainBackend, MemorySpaces) {
 
 // Entry layouts keep their memory space through the pass (layout-assignment.md section 10.6).
 TEST(ExplainBackend, EntryKeepsItsMemorySpaces) {
-  Run run = RunOn(DeviceNamed("sm_80"), kOffload);
+  DeviceRun run = RunOn(DeviceNamed("sm_80"), kOffload);
   const ComputationLayout& entry = *run.module.config().entry_computation_layout;
   EXPECT_EQ(layout_test::Layouts(run.module, entry.parameters[0]), "{1,0:S(5)}");
   EXPECT_EQ(layout_test::Layouts(run.module, entry.result), "({1,0}, {1,0:S(5)})");

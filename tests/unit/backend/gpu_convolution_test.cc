@@ -30,14 +30,14 @@ ENTRY main {{
 constexpr std::string_view kForward = "__cudnn$convForward";
 
 TEST(GpuConvolution, ForwardNhwc) {
-  backend_test::Run run = RunOn(DeviceNamed("sm_80"), Call("f16", kForward));
+  backend_test::DeviceRun run = RunOn(DeviceNamed("sm_80"), Call("f16", kForward));
   EXPECT_EQ(AskedAt(run, "c", 0), "gpu.conv.nhwc {3,2,1,0}");
   EXPECT_EQ(AskedAt(run, "c", 1), "gpu.conv.nhwc {2,1,0,3}");
   EXPECT_EQ(AskedAt(run, "c", -1), "gpu.conv.nhwc {3,2,1,0}");
 }
 
 TEST(GpuConvolution, ForwardNchw) {
-  backend_test::Run run = RunOn(DeviceNamed("sm_80"), Call("f32", kForward));
+  backend_test::DeviceRun run = RunOn(DeviceNamed("sm_80"), Call("f32", kForward));
   EXPECT_EQ(AskedAt(run, "c", 0), "gpu.conv.nchw {2,1,3,0}");
   EXPECT_EQ(AskedAt(run, "c", 1), "gpu.conv.nchw {1,0,2,3}");
   EXPECT_EQ(AskedAt(run, "c", -1), "gpu.conv.nchw {2,1,3,0}");
@@ -58,7 +58,7 @@ TEST(GpuConvolution, Roles) {
       {"__cudnn$convForwardGraph", "{3,2,1,0}", "{2,1,0,3}", "{3,2,1,0}"},
   };
   for (const Case& c : kCases) {
-    backend_test::Run run = RunOn(DeviceNamed("sm_80"), Call("f16", c.target));
+    backend_test::DeviceRun run = RunOn(DeviceNamed("sm_80"), Call("f16", c.target));
     auto asked = [](std::string_view layout) { return "gpu.conv.nhwc " + std::string(layout); };
     EXPECT_EQ(AskedAt(run, "c", 0), asked(c.first)) << c.target;
     EXPECT_EQ(AskedAt(run, "c", 1), asked(c.second)) << c.target;
@@ -69,7 +69,7 @@ TEST(GpuConvolution, Roles) {
 TEST(GpuConvolution, SideInputLooksLikeTheOutput) {
   std::string text = Call("f16", "__cudnn$convBiasActivationForward", ", b, s",
                           "  b = f16[16] parameter(2)\n  s = f16[8,32,32,16] parameter(3)\n");
-  backend_test::Run run = RunOn(DeviceNamed("sm_80", {"xla_gpu_force_conv_nchw"}), text);
+  backend_test::DeviceRun run = RunOn(DeviceNamed("sm_80", {"xla_gpu_force_conv_nchw"}), text);
   EXPECT_EQ(AskedAt(run, "c", 2), "");
   EXPECT_EQ(AskedAt(run, "c", 3), "gpu.conv.nchw {2,1,3,0}");
 }
@@ -77,7 +77,7 @@ TEST(GpuConvolution, SideInputLooksLikeTheOutput) {
 TEST(GpuConvolution, GraphOperandsLookLikeTheOutput) {
   std::string text = Call("f16", "__cudnn$convForwardGraph", ", s, a",
                           "  s = f16[8,32,32,16] parameter(2)\n  a = f32[] parameter(3)\n");
-  backend_test::Run run = RunOn(DeviceNamed("v100"), text);
+  backend_test::DeviceRun run = RunOn(DeviceNamed("v100"), text);
   EXPECT_EQ(AskedAt(run, "c", 2), "gpu.conv.nhwc {3,2,1,0}");
   EXPECT_EQ(AskedAt(run, "c", 3), "");
 }
@@ -91,7 +91,7 @@ TEST(GpuConvolution, ThirdOperandOfAForwardCallIsRefused) {
 
 // Five dimensions of s8: the vector of features is the dimension that dim_labels does not name.
 TEST(GpuConvolution, VectorsOfFeatures) {
-  backend_test::Run run = RunOn(DeviceNamed("v100"), R"(HloModule m
+  backend_test::DeviceRun run = RunOn(DeviceNamed("v100"), R"(HloModule m
 ENTRY main {
   x = s8[8,4,32,32,4] parameter(0)
   f = s8[16,4,3,3,4] parameter(1)
@@ -115,7 +115,7 @@ ENTRY main {{
 }
 
 TEST(GpuConvolution, RawConvolutionsAreFree) {
-  backend_test::Run run = RunOn(DeviceNamed("sm_80"), Raw(", convolution_kind=fprop"));
+  backend_test::DeviceRun run = RunOn(DeviceNamed("sm_80"), Raw(", convolution_kind=fprop"));
   EXPECT_EQ(AskedAt(run, "c", 0), "");
 }
 
@@ -132,7 +132,7 @@ TEST(GpuConvolution, RawConvolutionsWithConvFusion) {
       {"wgrad", "{0,2,1,3}", "{3,1,0,2}", "{0,2,1,3}"},
   };
   for (const Case& c : kCases) {
-    backend_test::Run run = RunOn(device, Raw(fmt::format(", convolution_kind={}", c.kind)));
+    backend_test::DeviceRun run = RunOn(device, Raw(fmt::format(", convolution_kind={}", c.kind)));
     EXPECT_EQ(AskedAt(run, "c", 0), fmt::format("gpu.conv.nhwc {}", c.input)) << c.kind;
     EXPECT_EQ(AskedAt(run, "c", 1), fmt::format("gpu.conv.nhwc {}", c.filter)) << c.kind;
     EXPECT_EQ(AskedAt(run, "c", -1), fmt::format("gpu.conv.nhwc {}", c.result)) << c.kind;

@@ -9,7 +9,7 @@ namespace {
 
 using backend_test::AskedAt;
 using backend_test::DeviceNamed;
-using backend_test::Run;
+using backend_test::DeviceRun;
 using backend_test::RunOn;
 
 struct Ask {
@@ -296,7 +296,7 @@ const Case kCases[] = {
 
 TEST(GpuRules, Table) {
   for (const Case& c : kCases) {
-    Run run = RunOn(DeviceNamed(c.device, c.flags), c.text, c.free_entry);
+    DeviceRun run = RunOn(DeviceNamed(c.device, c.flags), c.text, c.free_entry);
     for (const Ask& ask : c.asks) {
       EXPECT_EQ(AskedAt(run, ask.instruction, ask.operand), ask.asked)
           << c.name << ", " << ask.instruction << " operand " << ask.operand;
@@ -306,7 +306,7 @@ TEST(GpuRules, Table) {
 
 // Section 6: the result layout of a dot follows the transpose, so that no copy is left.
 TEST(GpuRules, TransposeOfDotMovesNothing) {
-  Run run = RunOn(DeviceNamed("sm_80"), kTransposeOfDot);
+  DeviceRun run = RunOn(DeviceNamed("sm_80"), kTransposeOfDot);
   EXPECT_TRUE(run.report.copies.empty());
   EXPECT_EQ(backend_test::Layouts(run.module, "d"), "{1,2,0}");
   EXPECT_EQ(backend_test::Layouts(run.module, "t"), "{2,1,0}");
@@ -322,7 +322,7 @@ TEST(GpuRules, RowReductionFrom32Elements) {
         ",4] parameter(0)\n  z = f32[] constant(0)\n"
         "  ROOT r = f32[4] reduce(x, z), dimensions={0}, to_apply=sum\n}\n";
     Module module = layout_test::Read(text);
-    return rules->PropagateReductionToOperand(module, Find(module, "r"));
+    return rules->PropagateReductionToOperand(module, layout_test::Find(module, "r"));
   };
   EXPECT_FALSE(propagates("16"));
   EXPECT_FALSE(propagates("31"));
@@ -377,17 +377,21 @@ ENTRY main {
 }
 
 TEST(GpuRules, HostComputationGivesItsLayouts) {
-  Run run = RunOn(DeviceNamed("sm_80"), R"(HloModule m
+  DeviceRun run = RunOn(DeviceNamed("sm_80"), R"(HloModule m
 work {
   p = f32[3,8]{0,1} parameter(0)
   ROOT n = f32[3,8]{0,1} negate(p)
 }, execution_thread="host"
 ENTRY main {
   x = f32[3,8] parameter(0)
-  s = ((f32[3,8]), f32[3,8], s32[]) call-start(x), to_apply=work, async_execution_thread="host"
-  ROOT d = f32[3,8] call-done(s)
+  y = f32[3,8] exponential(x)
+  s = ((f32[3,8]), f32[3,8], s32[]) async-start(y), calls=work, async_execution_thread="host"
+  ROOT d = f32[3,8] async-done(s), calls=work, async_execution_thread="host"
 })");
+  // What the start takes is the value itself, so the request is one on %y.
+  EXPECT_EQ(AskedAt(run, "y", -1), "gpu.host-call {0,1}");
   EXPECT_EQ(AskedAt(run, "s", -1), "gpu.host-call {0,1}");
+  EXPECT_EQ(backend_test::Layouts(run.module, "d"), "{0,1}");
 }
 
 }  // namespace
