@@ -137,6 +137,13 @@ ENTRY main {
   b = f32[3,4,5] parameter(1)
   ROOT t = f32[3,4,5] triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
 })";
+// As in a generated module of the reference results: tiles and memory spaces stay.
+constexpr std::string_view kTriangularSolveWithExtras = R"(HloModule m
+ENTRY main {
+  a = f32[4,4]{1,0:T(8,128)(2,1)} parameter(0)
+  b = f32[4,5]{1,0:S(1)} parameter(1)
+  ROOT t = f32[4,5]{1,0} triangular-solve(a, b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE
+})";
 constexpr std::string_view kAllGather = R"(HloModule m
 ENTRY main {
   x = f32[3,4,5] parameter(0)
@@ -273,6 +280,13 @@ const Case kCases[] = {
      {{"t", 0, "gpu.triangular-solve.column-major {1,2,0}"},
       {"t", 1, "gpu.triangular-solve.column-major {1,2,0}"},
       {"t", -1, "gpu.triangular-solve.column-major {1,2,0}"}}},
+    {"triangular-solve keeps tiles and memory spaces",
+     "sm_80",
+     {},
+     kTriangularSolveWithExtras,
+     {{"t", 0, "gpu.triangular-solve.column-major {0,1:T(8,128)(2,1)}"},
+      {"t", 1, "gpu.triangular-solve.column-major {0,1:S(1)}"},
+      {"t", -1, "gpu.triangular-solve.column-major {0,1}"}}},
     {"all-gather", "sm_80", {}, kAllGather, {{"g", -1, "gpu.all-gather.dim-major {2,0,1}"}}},
     {"reduce-scatter",
      "sm_80",
