@@ -21,6 +21,13 @@ Result<ExplainedRun> RunExplained(const InputOptions& input, const AssignOptions
   for (uint32_t i = 0; i < run.original_instructions; ++i) {
     copies_in_input += run.module.opcode(InstId(i)) == Opcode::kCopy;
   }
+  // Copies between memory spaces are listed apart; an instruction may have several parts there.
+  InstId previous;
+  for (const SpaceTransfer& transfer : memory_spaces.transfers) {
+    bool copy = run.module.opcode(transfer.instruction) == Opcode::kCopy;
+    if (copy && transfer.instruction != previous) --copies_in_input;
+    previous = transfer.instruction;
+  }
   ASSIGN_OR_RETURN(PreparedAssignment prepared, assign.Build(run.module, quiet));
   run.device = std::move(prepared.device);
   prepared.options.trace = &run.trace;
