@@ -51,6 +51,12 @@ Status Demands::Output(ShapeId shape, bool allow_alias) const {
   return services_.SetInstructionLayout(shape, instruction_, strength_, allow_alias);
 }
 
+LayoutId PresentLayout(ShapePool& shapes, ShapeId array) {
+  LayoutId present = shapes.layout(array);
+  bool fits = present.valid() && shapes.LayoutProblem(array, present).empty();
+  return fits ? present : shapes.DescendingLayout(shapes.rank(array));
+}
+
 LayoutId FromMajorToMinor(ShapePool& shapes, std::span<const int64_t> dimensions) {
   std::vector<int64_t> order(dimensions.rbegin(), dimensions.rend());
   return shapes.Layout(order);
@@ -80,11 +86,9 @@ LayoutId WithDimensionAtEnd(ShapePool& shapes, ShapeId array, int64_t dimension,
   if (!shapes.IsArray(array)) return {};
   uint32_t rank = shapes.rank(array);
   if (dimension < 0 || dimension >= static_cast<int64_t>(rank)) return {};
-  LayoutId present = shapes.layout(array);
-  if (!present.valid()) present = shapes.DescendingLayout(rank);
   std::vector<int64_t> order;
   if (minor) order.push_back(dimension);
-  for (int64_t d : shapes.minor_to_major(present)) {
+  for (int64_t d : shapes.minor_to_major(PresentLayout(shapes, array))) {
     if (d != dimension) order.push_back(d);
   }
   if (!minor) order.push_back(dimension);

@@ -53,6 +53,9 @@ class Demands {
 
 // ---- orders ----
 
+/// The layout that the array has in the module; row major where it has none that fits (nobody may
+/// have verified the module).
+LayoutId PresentLayout(ShapePool& shapes, ShapeId array);
 /// The layout written from slowest to fastest.
 LayoutId FromMajorToMinor(ShapePool& shapes, std::span<const int64_t> dimensions);
 /// {0,1,…,rank-1}

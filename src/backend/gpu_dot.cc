@@ -276,6 +276,7 @@ Status ConstrainDot(LayoutServices& services, const Device& device, InstId dot) 
 
 Status ConstrainTransposeOfDot(LayoutServices& services, InstId transpose) {
   const Module& module = services.module();
+  if (module.operand_count(transpose) == 0) return {};
   InstId dot = module.operand(transpose, 0);
   if (module.opcode(dot) != Opcode::kDot || module.users(dot).size() != 1) return {};
   std::optional<DotDims> dims = DimsOfDot(module, dot);

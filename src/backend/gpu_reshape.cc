@@ -2,6 +2,7 @@
 // they are? (section 4.9)
 #include <algorithm>
 
+#include "src/backend/demands.h"
 #include "src/backend/rules.h"
 
 namespace hlokit::backend {
@@ -80,9 +81,8 @@ LayoutId AlignGpuReshape(const Module& module, LayoutId known, ShapeId source, S
   }
   if (!from.has_units && !to.has_units) return shapes.Layout(aligned);
   for (int64_t& d : aligned) d = to.numbers[static_cast<size_t>(d)];
-  LayoutId present = shapes.layout(target);
-  if (!present.valid()) present = shapes.DescendingLayout(shapes.rank(target));
-  return shapes.Layout(WithUnits(aligned, shapes.minor_to_major(present), target_sizes));
+  std::span<const int64_t> present = shapes.minor_to_major(PresentLayout(shapes, target));
+  return shapes.Layout(WithUnits(aligned, present, target_sizes));
 }
 
 }  // namespace hlokit::backend

@@ -61,6 +61,7 @@ Status ConstrainTopK(LayoutServices& services, InstId call) {
 Status ConstrainBitcastConvert(LayoutServices& services, const Device&, InstId convert) {
   const Module& module = services.module();
   ShapePool& shapes = module.mutable_shapes();
+  if (module.operand_count(convert) == 0) return {};
   ShapeId operand = module.shape(module.operand(convert, 0));
   ShapeId result = module.shape(convert);
   uint32_t operand_rank = shapes.rank(operand);
@@ -111,6 +112,7 @@ Status ConstrainRaggedAllToAll(LayoutServices& services, const Device&, InstId c
 }
 
 Status ConstrainSend(LayoutServices& services, const Device&, InstId send) {
+  if (services.module().operand_count(send) == 0) return {};
   // The pass has put a copy in front of every send.
   InstId copy = services.module().operand(send, 0);
   Demands demands(services, copy, BackendRule::kGpuSend);
