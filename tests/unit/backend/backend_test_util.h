@@ -64,11 +64,12 @@ inline DeviceRun RunOn(const Device& device, std::string_view text, bool free_en
   return run;
 }
 
-/// The rule that the backend asked with in the last round, "" when it did not ask.
+/// The rule of the first request of the backend in the last round, "" when it did not ask.
 /// `operand` -1 means the result.
 inline std::string RuleAt(const DeviceRun& run, std::string_view instruction, int operand,
                           std::string* layout = nullptr) {
   std::string rule;
+  int round = -1;
   InstId id = Find(run.module, instruction);
   for (EventId event = 0; event < run.trace.size(); ++event) {
     const TraceEvent& e = run.trace[event];
@@ -76,6 +77,8 @@ inline std::string RuleAt(const DeviceRun& run, std::string_view instruction, in
                             : e.kind == TraceEventKind::kSetOperand &&
                                   e.target_index == static_cast<uint32_t>(operand);
     if (!here || e.instruction() != id || e.backend_rule == 0) continue;
+    if (e.round == round) continue;
+    round = e.round;
     rule = run.trace.rule_book()->Describe(run.module, e.backend_rule, e.at).id;
     if (layout != nullptr)
       *layout = run.module.shapes().LayoutText(run.trace.LayoutAt(run.module, {event, 0}));

@@ -300,7 +300,7 @@ const Case kCases[] = {
      {},
      kSend,
      {{"copy", 0, "gpu.send.row-major {1,0}"}, {"copy", -1, "gpu.send.row-major {1,0}"}}},
-    {"recv", "sm_80", {}, kRecv, {{"r", -1, "gpu.recv.row-major {}"}}},
+    {"recv", "sm_80", {}, kRecv, {{"r", -1, "gpu.recv.row-major {1,0}"}}},
     {"MoveToHost",
      "sm_80",
      {},
