@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the reference pages that list the rows of tables.
 
-  scripts/make_reference.py            writes docs/reference/layout-rules.md and diagnostics.md
+  scripts/make_reference.py            writes layout-rules.md, backends.md and diagnostics.md of docs/reference
   scripts/make_reference.py --check    exit status 1 when they are not up to date
 """
 import os
@@ -38,7 +38,8 @@ SECTIONS = {
     "12": "rules of a back end",
 }
 AREAS = {"I": "files", "U": "command line", "X": "inside hlokit", "R": "reading text", "L": "layout assignment",
-         "V": "verifier", "P": "passes", "N": "Neuron files", "T": "tensors", "B": "protos", "E": "explanations"}
+         "V": "verifier", "P": "passes", "N": "Neuron files", "T": "tensors", "B": "protos", "E": "explanations",
+         "D": "devices and back ends"}
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
 
@@ -46,6 +47,11 @@ def read(name):
     with open(os.path.join(INCLUDE, name), encoding="utf-8") as file:
         # Adjacent string literals are one.
         return re.sub(r'"\s*\n\s*"', "", file.read())
+
+
+def source(path):
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        return file.read()
 
 
 def rows(name, macro, strings):
@@ -85,11 +91,95 @@ The numbers are those of the project's specification of the pass.
 """
 
 
+# What the section numbers of backend rules stand for.
+BACKEND_SECTIONS = {
+    "1.4": "decisions that a backend may take over",
+    "2.1": "the rules of the CPU",
+    "2.2": "convolutions that may run in the Eigen library",
+    "2.3": "kernels of matrix products",
+    "2.4": "constants that are only read column by column",
+    "4.2": "NCHW or NHWC",
+    "4.4": "convolutions that are no custom calls yet",
+    "4.5": "matrix products on a GPU",
+    "4.6": "other operations on a GPU",
+    "4.7": "moves between device and host",
+    "4.9": "reshapes with dimensions of size 1",
+}
+# The introduction of each part of the page.
+BACKEND_PARTS = {
+    "cpu": """Instruction by instruction in the order of the text; at each the first rule that fits. Requests are
+mandatory and depth first. `cpu.row-major` is what is left for every operand that nothing else spoke of, so that in
+practice everything on a CPU becomes row major, except for layouts that the entry or a custom call fixes, constants that
+are read column by column, and the two collectives.""",
+    "gpu": """Users before operands, so that the operation nearest to the root is queued first. Requests are mandatory
+and depth first, except for `gpu.dot.free-parameter`, which is a wish. The rules look at the layouts that the module
+comes with: an operand of a matrix product that will do as it is stays as it is.""",
+}
+
+
+def backend_rules():
+    found = re.findall(r'(?m)^HLOKIT_BACKEND_RULE\((\w+), "([^"]*)", "([^"]*)", "([^"]*)", "([^"]*)"\)',
+                       read("backend_rules.def"))
+    parts = []
+    for backend, introduction in BACKEND_PARTS.items():
+        lines = [[f'<a id="{name}"></a>`{name}`', section, reason] for _, name, of, section, reason in found
+                 if of == backend]
+        parts.append(f"## {backend.upper()}\n\n{introduction}\n\n{table(['rule', 'section', 'reason'], lines)}\n")
+    used = sorted({row[3] for row in found}, key=lambda s: [int(n) for n in s.split(".")])
+    flags = [[f"`{name}`", fallback, meaning] for name, fallback, meaning in
+             re.findall(r'(?m)^HLOKIT_BACKEND_FLAG\(\w+, "([^"]*)", (\w+), "[^"]*", "([^"]*)"\)',
+                        read("backend_flags.def"))]
+    choices = re.findall(r'\{ConvLayout::k(\w+), "(H\d+)", "([^"]*)"\}',
+                         re.sub(r"\s*\n\s*", " ", source("src/backend/gpu_convolution.cc")))
+    names = {"NchwVectC": "NCHW with vectors", "Nchw": "NCHW", "Nhwc": "NHWC"}
+    rows_of_choices = [[row, names[layout], reason] for layout, row, reason in choices]
+    devices = [[f"`{name}`", backend[1:].lower(), "" if vendor == "kNone" else vendor[1:].lower(), architecture,
+                " ".join(f"`{alias}`" for alias in aliases.split()), summary]
+               for backend, vendor, name, aliases, architecture, summary in
+               re.findall(r'(?m)^HLOKIT_DEVICE\((\w+), (\w+), "([^"]*)", "([^"]*)", "([^"]*)", "([^"]*)"\)',
+                          source("src/backend/devices.def"))]
+    return f"""# Rules of backends, as reports name them
+
+Written by `scripts/make_reference.py` from `include/hlokit/backend_rules.def`, `backend_flags.def`,
+`src/backend/devices.def` and the table in `src/backend/gpu_convolution.cc`. How to use them is in
+[backend options](backend-options.md).
+
+{{device}}, {{library}} and {{type}} in a reason are filled in by reports: "cuDNN on sm_80 reads f16 convolutions as
+NHWC".
+
+{chr(10).join(parts)}
+## Which arrangement a convolution gets
+
+The first row that applies, for input, filter and output alike. Reports name the row in brackets.
+
+{table(["row", "arrangement", "because"], rows_of_choices)}
+
+## Flags
+
+Given with `--xla-flag NAME=VALUE`, in the option `xla-flags` of the pass, or in a device file. Only GPU rules read
+flags.
+
+{table(["flag", "default", "meaning"], flags)}
+
+## Devices
+
+`-` and `_` in names are the same, and so are capitals and small letters.
+
+{table(["name", "backend", "vendor", "capability or architecture", "other names", "what"], devices)}
+
+## Sections
+
+The numbers are those of the project's specification of the backends.
+
+{table(["section", "about"], [[s, BACKEND_SECTIONS[s]] for s in used])}
+"""
+
+
 def diagnostics():
     parts = []
     names = sorted(n for n in os.listdir(INCLUDE) if re.fullmatch(r"diagnostics\w*\.def", n))
     found = [row for name in names for row in rows(name, "HLOKIT_DIAGNOSTIC", 2)]
-    for letter in sorted({code[0] for _, code, _ in found}, key="IURLVEPBTNX".find):
+    for letter in sorted({code[0] for _, code, _ in found}, key="IURLVEPBTNDX".find):
         lines = sorted([code, text] for _, code, text in found if code[0] == letter)
         parts.append(f"## {letter}: {AREAS.get(letter, letter)}\n\n{table(['code', 'meaning'], lines)}\n")
     return """# Diagnostics
@@ -102,7 +192,8 @@ of a message. Codes are stable.
 
 def main():
     stale = 0
-    for name, text in (("layout-rules.md", layout_rules()), ("diagnostics.md", diagnostics())):
+    for name, text in (("layout-rules.md", layout_rules()), ("backends.md", backend_rules()),
+                       ("diagnostics.md", diagnostics())):
         path = os.path.join(ROOT, "docs", "reference", name)
         old = open(path, encoding="utf-8").read() if os.path.exists(path) else ""
         if old == text:

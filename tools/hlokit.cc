@@ -70,6 +70,7 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterExplain(app, exit_code);
   hlokit::cli::RegisterWhy(app, exit_code);
   hlokit::cli::RegisterTrace(app, exit_code);
+  hlokit::cli::RegisterDevices(app, exit_code);
   hlokit::cli::RegisterFmt(app, exit_code);
   hlokit::cli::RegisterStats(app, exit_code);
   hlokit::cli::RegisterAssign(app, exit_code);

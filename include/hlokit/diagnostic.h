@@ -37,6 +37,7 @@ struct Diagnostic {
   SourceLocation location;
   std::string source_line;  ///< the text of that line, for the caret; empty when there is no place
   std::string help;         ///< what to do next; empty when nothing is known
+  std::string file;         ///< where the place is; empty = the file that is being reported on
 };
 
 /// Renders one diagnostic:

@@ -42,7 +42,19 @@ struct Origin {
   CompId computation;       ///< of the computation constraint, where there is one
   int64_t parameter = -1;   ///< parameter number of kEntryParameter
   std::string description;  ///< "the entry layout of parameter 1 (%w)"
+  std::string rule;         ///< kBackend: id of the backend's rule, "gpu.conv.nhwc"; may be empty
+  std::string link;         ///< where that rule is documented
 };
+
+/// What a copy changes. A copy between memory spaces costs another thing than one that reorders.
+enum class CopyClass : uint8_t {
+  kLayout,       ///< the order of the elements
+  kMemorySpace,  ///< the memory that they live in
+  kBoth,
+};
+std::string_view CopyClassName(CopyClass copy_class);
+/// "device", "host", "on-chip", "memory space 7".
+std::string MemorySpaceName(int64_t space);
 
 /// One array copy that layout assignment inserts, with its price.
 struct ExplainedCopy {
@@ -53,9 +65,10 @@ struct ExplainedCopy {
   int64_t padded_bytes = 0;   ///< with tiles rounded up, of the copied value
 };
 
-/// All copies whose two demands start at the same two places and move the same kind of value.
+/// All copies whose two demands start at the same two places and that change the same thing.
 struct Cause {
-  std::string id;                ///< "C1", in the order of bytes moved
+  std::string id;  ///< "C1", in the order of bytes moved
+  CopyClass copy_class = CopyClass::kLayout;
   std::vector<uint32_t> copies;  ///< indices in Explanation::copies
   Origin winning, losing;
   int64_t logical_bytes = 0, padded_bytes = 0;  ///< summed, times the loop multiplier
@@ -65,6 +78,31 @@ struct Cause {
   std::vector<std::string> flags;  ///< the same as flags of hlokit, for the what-if check
 };
 
+/// An instruction of the input that moves data between memory spaces: a copy, a copy-start, or one
+/// of the custom calls MoveToHost and MoveToDevice.
+struct SpaceTransfer {
+  InstId instruction;
+  uint32_t leaf = 0;  ///< pre-order number in the moved value
+  int64_t from = 0, to = 0;
+  int64_t bytes = 0;  ///< logical, of one execution
+  int64_t multiplier = 1;
+  bool multiplier_known = true;
+  bool reorders = false;  ///< it changes the order of the elements too
+};
+/// A part of an entry parameter (or of the result, parameter -1) that lives outside of memory space
+/// 0.
+struct SpacePin {
+  int64_t parameter = -1;
+  uint32_t leaf = 0;
+  int64_t space = 0;
+};
+/// What a module says about memory spaces, before layouts are assigned.
+struct MemorySpaces {
+  std::vector<SpacePin> entry;
+  std::vector<SpaceTransfer> transfers;
+};
+MemorySpaces FindMemorySpaces(const Module& module);
+
 /// Why a module gets the copies it gets.
 struct Explanation {
   std::vector<ExplainedCopy> copies;            ///< in the order of insertion
@@ -73,6 +111,7 @@ struct Explanation {
   uint64_t preparatory_copies = 0;              ///< inserted whatever the layouts are
   int64_t logical_bytes = 0, padded_bytes = 0;  ///< per run, loop multipliers included
   int64_t parameter_bytes = 0;
+  MemorySpaces memory_spaces;  ///< of the input; filled by the caller
 };
 
 /// How often one computation runs per run of the module.
@@ -106,16 +145,22 @@ Origin DescribeOrigin(const Module& module, const LayoutTrace& trace, CauseHop r
 /// Where a chain starts.
 Origin FindOrigin(const Module& module, const LayoutTrace& trace, CauseHop hop);
 
+/// What the rule book of the backend says about a request; nothing when it was not the backend's.
+std::optional<BackendRuleText> BackendText(const Module& module, const LayoutTrace& trace,
+                                           const TraceEvent& event);
+
 /// One hop in words, for reports.
 struct HopText {
   EventId event = kNoEvent;
-  std::string constraint;   ///< "buffer of %x", "operand 1 of %y", "result of %main"
-  std::string kind;         ///< buffer, operand, computation
-  std::string layout;       ///< "{1,0}", "unset"
-  std::string rule;         ///< stable word, "same-layout-operand"
-  std::string section;      ///< of layout-assignment.md
-  std::string reason;       ///< plain words
-  std::string instruction;  ///< name of the instruction the rule was applied at; may be empty
+  std::string constraint;    ///< "buffer of %x", "operand 1 of %y", "result of %main"
+  std::string kind;          ///< buffer, operand, computation
+  std::string layout;        ///< "{1,0}", "unset"
+  std::string rule;          ///< stable word, "same-layout-operand"
+  std::string section;       ///< of layout-assignment.md
+  std::string reason;        ///< plain words; of the backend's rule, where there is one
+  std::string backend_rule;  ///< id of the backend's rule, "gpu.conv.nhwc"; may be empty
+  std::string link;          ///< where that rule is documented
+  std::string instruction;   ///< name of the instruction the rule was applied at; may be empty
   std::string opcode;
   std::string source;  ///< "model.py:12", from the metadata; may be empty
   std::string op_name;

@@ -2,6 +2,7 @@
 #define HLOKIT_LAYOUT_RULES_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,12 +12,16 @@
 
 namespace hlokit {
 
+class LayoutRuleBook;
+
 /// How strong a request for a layout is (layout-assignment.md section 2.1). The default is what the
 /// setters of section 12 use when a backend says nothing: mandatory, depth first, current priority.
 struct LayoutStrength {
   bool mandatory = true;
   bool dfs = true;
   std::optional<int> priority;  ///< empty = the current priority
+  /// Which rule of the backend asks, for the trace: a number of its LayoutRuleBook; 0 = none.
+  uint16_t rule = 0;
 };
 
 /// What a hook may ask of the engine: the setters and questions of section 12, and nothing else.
@@ -28,8 +33,10 @@ class LayoutServices {
   /// 0 in the first round, one more in each following.
   virtual int current_priority() const = 0;
   virtual bool reverse_order() const = 0;
-  /// The entry layout that the caller gave; leaves without layout are free.
+  /// The entry layout as the caller gave it; leaves without layout are free.
   virtual const ComputationLayout& entry_layout() const = 0;
+  /// The instructions of a computation, operands before users (section 1.6).
+  virtual std::span<const InstId> PostOrder(CompId computation) const = 0;
 
   /// Sets one buffer: the part of the output of `definer` with this pre-order number, which must be
   /// defined there (section 2.3).
@@ -87,6 +94,9 @@ class LayoutRules {
   LayoutRules() = default;
   explicit LayoutRules(Options options) : options_(options) {}
   virtual ~LayoutRules() = default;
+
+  /// What the rule numbers in requests mean; null when the backend gives none.
+  virtual std::shared_ptr<const LayoutRuleBook> rule_book() const;
 
   /// Once per computation and round, after the mandatory constraints and before those of custom
   /// calls (section 3.3 step 3).

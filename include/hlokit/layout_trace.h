@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -25,6 +26,21 @@ struct TraceRuleInfo {
   std::string_view reason;   ///< completes "this layout was asked for because …"
 };
 const TraceRuleInfo& Info(TraceRule rule);
+
+/// A rule of a backend, as reports show it.
+struct BackendRuleText {
+  std::string id;        ///< stable word, "gpu.conv.nhwc"
+  std::string sentence;  ///< "cuDNN on sm_80 reads f16 convolutions as NHWC"
+  std::string link;      ///< where the rule is documented
+};
+/// What the rule numbers of a backend mean. A trace keeps the book of its run, so that reports can
+/// ask after the rules themselves are gone.
+class LayoutRuleBook {
+ public:
+  virtual ~LayoutRuleBook() = default;
+  /// `at` is the instruction that the rule was applied at, in the module before or after the run.
+  virtual BackendRuleText Describe(const Module& module, uint16_t rule, InstId at) const = 0;
+};
 
 /// What became of a request: the rows of layout_trace_outcomes.def.
 enum class TraceOutcome : uint8_t {
@@ -91,6 +107,7 @@ struct TraceEvent {
   InstId at;                        ///< the instruction that the rule was applied at
   CompId computation;               ///< the computation that is being worked on
   uint16_t round = 0;
+  uint16_t backend_rule = 0;  ///< number in the rule book of the backend; 0 = not a backend's rule
   TraceEventKind kind = TraceEventKind::kRound;
   TraceRule rule = TraceRule::kNone;
   TraceOutcome outcome = TraceOutcome::kNew;
@@ -157,6 +174,8 @@ class LayoutTrace {
   /// The layout that a hop is about; invalid when it has none.
   LayoutId LayoutAt(const Module& module, CauseHop hop) const;
   const LayoutTables* tables() const { return tables_.get(); }
+  /// Null when the backend has none.
+  const LayoutRuleBook* rule_book() const { return rule_book_.get(); }
 
   // ---- recording: for the engine ----
   /// An event as it is stored. `target` is a buffer number, an operand position, a CompId or a
@@ -171,6 +190,7 @@ class LayoutTrace {
     EventId event;
     InstId at;
     uint32_t parent_leaf, previous;
+    uint16_t backend_rule = 0;
   };
   /// Which instruction the rule was applied at.
   enum class At : uint8_t { kTarget, kParentsTarget, kDetail, kNone };
@@ -204,6 +224,7 @@ class LayoutTrace {
   /// What follows belongs to this round and computation.
   void StartPart(int round, CompId computation) { parts_.push_back({size_, round, computation}); }
   void SetTables(std::shared_ptr<const LayoutTables> tables) { tables_ = std::move(tables); }
+  void SetRuleBook(std::shared_ptr<const LayoutRuleBook> book) { rule_book_ = std::move(book); }
 
  private:
   static constexpr int kBlockBits = 17;  // records per block: 2 MiB, a huge page
@@ -225,6 +246,7 @@ class LayoutTrace {
   std::vector<Detail> details_;  // ascending
   std::vector<Part> parts_;      // ascending
   std::shared_ptr<const LayoutTables> tables_;
+  std::shared_ptr<const LayoutRuleBook> rule_book_;
 };
 
 /// One entry of the worklist, as section 15 writes it.

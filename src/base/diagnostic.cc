@@ -59,6 +59,7 @@ std::string_view DiagSummary(DiagId id) { return kRows[static_cast<size_t>(id)].
 
 std::string FormatDiagnostic(const Diagnostic& diagnostic, std::string_view file_name) {
   std::string out;
+  if (!diagnostic.file.empty()) file_name = diagnostic.file;
   if (!file_name.empty()) {
     out += file_name;
     out += ':';
@@ -84,8 +85,7 @@ std::string FormatDiagnostic(const Diagnostic& diagnostic, std::string_view file
 std::unexpected<Error> MakeError(ExitCode exit_code, DiagId id, std::string message,
                                  std::string help) {
   Error error{.exit_code = exit_code, .diagnostics = {}};
-  error.diagnostics.push_back(
-      {.id = id, .message = std::move(message), .help = std::move(help)});
+  error.diagnostics.push_back({.id = id, .message = std::move(message), .help = std::move(help)});
   return std::unexpected(std::move(error));
 }
 

@@ -15,7 +15,8 @@ void RegisterAssign(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n  hlokit assign module.txt -o after.txt\n"
       "  hlokit assign --entry-layouts '(f32[6,10]{1,0}, unset) -> unset' module.txt\n"
-      "  hlokit assign --unpin 0,2 --unpin-result module.txt");
+      "  hlokit assign --unpin 0,2 --unpin-result module.txt\n"
+      "  hlokit assign --device sm_80 module.txt");
   state->input.Register(*command);
   state->assign.Register(*command);
   command->add_option("-o,--output", state->output, "file to write; - is standard output");
@@ -23,9 +24,9 @@ void RegisterAssign(CLI::App& app, int& exit_code) {
     auto fail = [&](const Error& error) { exit_code = Report(error, state->input.path); };
     Result<Module> module = Load(state->input);
     if (!module) return fail(module.error());
-    Result<LayoutAssignmentOptions> options = state->assign.Build(*module);
-    if (!options) return fail(options.error());
-    Result<LayoutAssignmentReport> report = AssignLayouts(*module, *options);
+    Result<PreparedAssignment> prepared = state->assign.Build(*module);
+    if (!prepared) return fail(prepared.error());
+    Result<LayoutAssignmentReport> report = AssignLayouts(*module, prepared->options);
     if (!report) return fail(report.error());
     exit_code = Emit(PrintModule(*module), state->output);
   });

@@ -9,6 +9,7 @@
 #include "hlokit/file.h"
 #include "hlokit/input.h"
 #include "nlohmann/json.hpp"
+#include "src/base/edit_distance.h"
 
 namespace hlokit::cli {
 
@@ -101,25 +102,6 @@ std::string Table(const std::vector<std::vector<std::string>>& rows, std::string
   }
   return out;
 }
-
-namespace {
-
-size_t EditDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
-}  // namespace
 
 std::string NearestWord(std::string_view word, std::span<const std::string> candidates) {
   std::string best;

@@ -11,6 +11,7 @@
 #include "hlokit/reader.h"
 #include "hlokit/result.h"
 #include "nlohmann/json_fwd.hpp"
+#include "src/cli/backend_options.h"
 
 namespace hlokit::cli {
 
@@ -24,8 +25,16 @@ struct InputOptions {
   void Register(CLI::App& app);
 };
 
+/// Options of layout assignment, with the rules that they point to.
+struct PreparedAssignment {
+  Device device;
+  std::unique_ptr<LayoutRules> rules;
+  LayoutAssignmentOptions options;
+};
+
 /// Options of every command that assigns layouts.
 struct AssignOptions {
+  BackendOptions backend;
   std::string entry_layouts;
   CLI::Option* entry_layouts_option = nullptr;
   std::vector<std::string> unpin;
@@ -42,7 +51,8 @@ struct AssignOptions {
   }
   /// The entry layout that these options ask for: that of the module with the changes applied.
   Result<ComputationLayout> EntryLayout(Module& module) const;
-  Result<LayoutAssignmentOptions> Build(Module& module) const;
+  /// What a device file warns about goes to standard error unless `quiet`.
+  Result<PreparedAssignment> Build(Module& module, bool quiet = false) const;
 };
 
 enum class Format { kText, kJson };
@@ -77,6 +87,7 @@ void RegisterAssign(CLI::App& app, int& exit_code);
 void RegisterTrace(CLI::App& app, int& exit_code);
 void RegisterExplain(CLI::App& app, int& exit_code);
 void RegisterWhy(CLI::App& app, int& exit_code);
+void RegisterDevices(CLI::App& app, int& exit_code);
 void RegisterExtract(CLI::App& app, int& exit_code);
 void RegisterDiff(CLI::App& app, int& exit_code);
 

@@ -99,7 +99,8 @@ void AssignOptions::Register(CLI::App& app) {
   app.add_flag("--reverse", reverse, "callers before callees");
   app.add_flag("--no-channel-table", no_channel_table, "no table of channel layouts is supplied");
   app.add_flag("--row-reduction", row_reduction,
-               "reductions ask for operands whose rows they reduce");
+               "reductions ask for operands whose rows they reduce (generic backend)");
+  backend.Register(app);
 }
 
 Result<ComputationLayout> AssignOptions::EntryLayout(Module& module) const {
@@ -140,14 +141,23 @@ Result<ComputationLayout> AssignOptions::EntryLayout(Module& module) const {
   return layout;
 }
 
-Result<LayoutAssignmentOptions> AssignOptions::Build(Module& module) const {
+Result<PreparedAssignment> AssignOptions::Build(Module& module, bool quiet) const {
+  PreparedAssignment prepared;
+  ASSIGN_OR_RETURN(prepared.device, backend.Choose(quiet));
+  if (row_reduction && prepared.device.backend != Backend::kGeneric) {
+    return MakeError(ExitCode::kUsage, DiagId::kUsageError,
+                     "--row-reduction is an option of the generic backend",
+                     "other backends decide it themselves");
+  }
   ASSIGN_OR_RETURN(ComputationLayout layout, EntryLayout(module));
-  LayoutAssignmentOptions options;
+  prepared.rules = MakeLayoutRules(prepared.device);
+  LayoutAssignmentOptions& options = prepared.options;
+  options.rules = prepared.rules.get();
   options.reverse_order = reverse;
   options.channel_table = !no_channel_table;
   options.row_reduction = row_reduction;
   options.entry_layout = std::move(layout);
-  return options;
+  return prepared;
 }
 
 }  // namespace hlokit::cli

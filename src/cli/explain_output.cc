@@ -16,14 +16,24 @@ Result<ExplainedRun> RunExplained(const InputOptions& input, const AssignOptions
   ASSIGN_OR_RETURN(Module module, Load(input, quiet));
   ExplainedRun run{.module = std::move(module)};
   run.original_instructions = run.module.instruction_count();
+  MemorySpaces memory_spaces = FindMemorySpaces(run.module);
   uint64_t copies_in_input = 0;
   for (uint32_t i = 0; i < run.original_instructions; ++i) {
     copies_in_input += run.module.opcode(InstId(i)) == Opcode::kCopy;
   }
-  ASSIGN_OR_RETURN(LayoutAssignmentOptions options, assign.Build(run.module));
-  options.trace = &run.trace;
-  ASSIGN_OR_RETURN(run.report, AssignLayouts(run.module, options));
+  // Copies between memory spaces are listed apart; an instruction may have several parts there.
+  InstId previous;
+  for (const SpaceTransfer& transfer : memory_spaces.transfers) {
+    bool copy = run.module.opcode(transfer.instruction) == Opcode::kCopy;
+    if (copy && transfer.instruction != previous) --copies_in_input;
+    previous = transfer.instruction;
+  }
+  ASSIGN_OR_RETURN(PreparedAssignment prepared, assign.Build(run.module, quiet));
+  run.device = std::move(prepared.device);
+  prepared.options.trace = &run.trace;
+  ASSIGN_OR_RETURN(run.report, AssignLayouts(run.module, prepared.options));
   run.explanation = Explain(run.module, run.report, run.trace, copies_in_input);
+  run.explanation.memory_spaces = std::move(memory_spaces);
   return run;
 }
 
@@ -111,7 +121,7 @@ std::string SummaryLine(const ExplainedRun& run) {
 std::string SummaryText(const ExplainedRun& run, size_t most) {
   const Explanation& e = run.explanation;
   std::string out = SummaryLine(run);
-  if (e.causes.empty()) return out;
+  if (e.causes.empty()) return out + MemorySpacesText(run);
   std::vector<std::vector<std::string>> rows = {
       {"id", "class", "copies", "bytes", "padded", "loop", "first of them"}};
   std::vector<std::string> details = {""};
@@ -120,9 +130,9 @@ std::string SummaryText(const ExplainedRun& run, size_t most) {
     const ExplainedCopy& first = e.copies[cause.copies[0]];
     const AddedCopy& copy = run.report.copies[first.added];
     const AddedArrayCopy& part = run.report.parts[first.part];
-    rows.push_back({cause.id, "layout", std::to_string(cause.copies.size()),
-                    HumanBytes(cause.logical_bytes), HumanBytes(cause.padded_bytes),
-                    Multiplier(cause),
+    rows.push_back({cause.id, std::string(CopyClassName(cause.copy_class)),
+                    std::to_string(cause.copies.size()), HumanBytes(cause.logical_bytes),
+                    HumanBytes(cause.padded_bytes), Multiplier(cause),
                     fmt::format("{} = {}{}", Named(run, part.copy), Named(run, copy.source),
                                 PartPath(run, copy, part))});
     std::string source = SourceOfCopy(run, copy);
@@ -150,6 +160,7 @@ std::string SummaryText(const ExplainedRun& run, size_t most) {
   if (e.causes.size() > most) {
     out += fmt::format("\n{} more rows: --most {}\n", e.causes.size() - most, e.causes.size());
   }
+  out += MemorySpacesText(run);
   out += fmt::format("\nNext: hlokit explain FILE {} shows how this came about, hop by hop.\n",
                      e.causes[0].id);
   return out;
@@ -161,6 +172,8 @@ Json OriginJson(const ExplainedRun& run, const Origin& origin) {
   Json out = {{"kind", OriginName(origin.kind)}, {"description", origin.description}};
   if (origin.instruction.valid()) out["instruction"] = run.module.name(origin.instruction);
   if (origin.parameter >= 0) out["parameter"] = origin.parameter;
+  if (!origin.rule.empty()) out["rule"] = origin.rule;
+  if (!origin.link.empty()) out["link"] = origin.link;
   return out;
 }
 
@@ -190,7 +203,7 @@ Json CopyJson(const ExplainedRun& run, uint32_t index) {
 
 Json CauseJson(const ExplainedRun& run, const Cause& cause) {
   Json out = {{"id", cause.id},
-              {"class", "layout"},
+              {"class", CopyClassName(cause.copy_class)},
               {"copies", cause.copies.size()},
               {"logical_bytes", cause.logical_bytes},
               {"padded_bytes", cause.padded_bytes},
@@ -220,11 +233,16 @@ Json SummaryJson(const ExplainedRun& run) {
   for (const Cause& cause : run.explanation.causes) causes.push_back(CauseJson(run, cause));
   Json copies = Json::array();
   for (uint32_t i = 0; i < run.explanation.copies.size(); ++i) copies.push_back(CopyJson(run, i));
-  return {{"schema", "hlokit.explain/1"},
-          {"module", run.module.config().name},
-          {"summary", TotalsJson(run)},
-          {"causes", causes},
-          {"copies", copies}};
+  Json out = {{"schema", "hlokit.explain/1"},
+              {"module", run.module.config().name},
+              {"summary", TotalsJson(run)},
+              {"causes", causes},
+              {"copies", copies}};
+  if (run.device.backend != Backend::kGeneric) {
+    out["device"] = {{"name", run.device.name}, {"backend", BackendName(run.device.backend)}};
+  }
+  out["memory_spaces"] = MemorySpacesJson(run);
+  return out;
 }
 
 // ---- one copy ----
@@ -238,9 +256,9 @@ std::string Flags(const HopText& hop) {
 
 std::string RequestLine(const ExplainedRun& run, EventId id) {
   HopText hop = DescribeHop(run.module, run.trace, {id, 0});
-  return fmt::format("{} {}: {} [{} {}] {}", hop.layout,
-                     hop.instruction.empty() ? "" : "at %" + hop.instruction, hop.outcome, hop.rule,
-                     hop.section, Flags(hop));
+  return fmt::format(
+      "{} {}: {} [{} {}] {}", hop.layout, hop.instruction.empty() ? "" : "at %" + hop.instruction,
+      hop.outcome, hop.backend_rule.empty() ? hop.rule : hop.backend_rule, hop.section, Flags(hop));
 }
 
 }  // namespace
@@ -259,8 +277,10 @@ std::string ChainText(const ExplainedRun& run, CauseHop hop, bool all, std::stri
         h.instruction.empty() ? "" : fmt::format(" (at %{}, {})", h.instruction, h.opcode);
     out += fmt::format("{}{:2}. {} is {}: {}{}\n", indent, i + 1, h.constraint, h.layout, h.reason,
                        at);
-    out += fmt::format("{}    {} constraint, rule {} (section {}), {}", indent, h.kind, h.rule,
-                       h.section.empty() ? "-" : h.section, Flags(h));
+    std::string rule = h.backend_rule.empty() ? fmt::format("{} (section {})", h.rule,
+                                                            h.section.empty() ? "-" : h.section)
+                                              : fmt::format("{} ({})", h.backend_rule, h.link);
+    out += fmt::format("{}    {} constraint, rule {}, {}", indent, h.kind, rule, Flags(h));
     if (!h.source.empty()) out += ", " + h.source;
     out += '\n';
     if (all) {
@@ -285,6 +305,8 @@ Json ChainJson(const ExplainedRun& run, CauseHop hop, bool all) {
       entry["instruction"] = h.instruction;
       entry["opcode"] = h.opcode;
     }
+    if (!h.backend_rule.empty()) entry["backend_rule"] = h.backend_rule;
+    if (!h.link.empty()) entry["link"] = h.link;
     if (!h.source.empty()) entry["source"] = h.source;
     if (!h.op_name.empty()) entry["op_name"] = h.op_name;
     if (all) {

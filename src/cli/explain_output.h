@@ -17,6 +17,7 @@ struct ExplainedRun {
   LayoutTrace trace;
   LayoutAssignmentReport report;
   Explanation explanation;
+  Device device;  ///< whose rules applied
   uint32_t original_instructions = 0;  ///< instructions with a lower number were in the input
 };
 Result<ExplainedRun> RunExplained(const InputOptions& input, const AssignOptions& assign,
@@ -38,6 +39,9 @@ nlohmann::ordered_json DetailJson(const ExplainedRun& run, std::span<const uint3
 
 /// The hops of a chain, one or two lines each, numbered; `indent` in front of each line.
 std::string ChainText(const ExplainedRun& run, CauseHop hop, bool all, std::string_view indent);
+/// What moves between memory spaces: never mixed up with layout copies.
+std::string MemorySpacesText(const ExplainedRun& run);
+nlohmann::ordered_json MemorySpacesJson(const ExplainedRun& run);
 nlohmann::ordered_json ChainJson(const ExplainedRun& run, CauseHop hop, bool all);
 
 }  // namespace hlokit::cli

@@ -125,6 +125,9 @@ class TraceWriter {
     const TraceRuleInfo& rule = Info(event.rule);
     std::string why =
         fmt::format("[{}{}{}]", rule.name, rule.section.empty() ? "" : " ", rule.section);
+    if (std::optional<BackendRuleText> text = BackendText(run_.module, run_.trace, event)) {
+      why = fmt::format("[{} {}]", rule.name, text->id);
+    }
     switch (event.kind) {
       case TraceEventKind::kSetBuffer:
       case TraceEventKind::kSetOperand: {
@@ -208,6 +211,9 @@ class TraceWriter {
     out["priority"] = event.priority;
     if (event.rule != TraceRule::kNone) out["rule"] = Info(event.rule).name;
     if (event.IsRequest()) out["outcome"] = Info(event.outcome).name;
+    if (std::optional<BackendRuleText> text = BackendText(run_.module, run_.trace, event)) {
+      out["backend_rule"] = text->id;
+    }
     if (event.at.valid()) out["at"] = run_.module.name(event.at);
     if (event.parent != kNoEvent) out["parent"] = event.parent;
     return out;

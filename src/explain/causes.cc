@@ -8,20 +8,31 @@
 namespace hlokit {
 namespace {
 
-/// What makes two copies rows of one cause: both demands start at the same places.
+/// What makes two copies rows of one cause: both demands start at the same places, and the copies
+/// change the same thing.
 struct CauseKey {
   OriginKind winning, losing;
   uint32_t winning_at, losing_at;
-  bool operator<(const CauseKey& other) const {
-    return std::tie(winning, losing, winning_at, losing_at) <
-           std::tie(other.winning, other.losing, other.winning_at, other.losing_at);
-  }
+  CopyClass copy_class;
+  auto operator<=>(const CauseKey&) const = default;
 };
 
+CopyClass ClassOf(const ShapePool& shapes, const AddedArrayCopy& copy) {
+  auto space = [&](LayoutId layout) {
+    return layout.valid() ? shapes.extras(layout).memory_space : 0;
+  };
+  if (space(copy.from) == space(copy.to)) return CopyClass::kLayout;
+  return shapes.SameOrder(copy.from, copy.to) ? CopyClass::kMemorySpace : CopyClass::kBoth;
+}
+
 /// A number for the place where a demand starts; copies whose value merely has the default layout
-/// belong together whatever the value is.
-uint32_t PlaceOf(const Origin& origin) {
+/// belong together whatever the value is, and so do all demands that one rule of a backend makes
+/// with the same words.
+uint32_t PlaceOf(const Origin& origin, std::map<std::string, uint32_t>* sentences) {
   if (origin.kind == OriginKind::kDefault) return 0;
+  if (!origin.rule.empty()) {
+    return sentences->emplace(origin.description, sentences->size()).first->second;
+  }
   return origin.instruction.valid() ? origin.instruction.value : origin.hop.event;
 }
 
@@ -68,6 +79,7 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
   }
   std::vector<Executions> executions = CountExecutions(module);
   std::map<CauseKey, uint32_t> known;
+  std::map<std::string, uint32_t> sentences;
   RootFinder roots(trace);
   auto origin_of = [&](CauseHop hop) {
     return DescribeOrigin(module, trace, hop.event == kNoEvent ? hop : roots.Root(hop));
@@ -82,10 +94,13 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
       const AddedArrayCopy& array = report.parts[part];
       Origin winning = origin_of(array.winning);
       Origin losing = origin_of(array.losing);
-      CauseKey key{winning.kind, losing.kind, PlaceOf(winning), PlaceOf(losing)};
+      CopyClass copy_class = ClassOf(shapes, array);
+      CauseKey key{winning.kind, losing.kind, PlaceOf(winning, &sentences),
+                   PlaceOf(losing, &sentences), copy_class};
       auto [entry, fresh] = known.try_emplace(key, static_cast<uint32_t>(out.causes.size()));
       if (fresh) {
         Cause& cause = out.causes.emplace_back();
+        cause.copy_class = copy_class;
         // The entry layouts are the user's own to change; what an instruction declares comes
         // second.
         std::optional<WayOut> way = WayOutAt(module, losing, array.to);

@@ -99,6 +99,11 @@ HopText DescribeHop(const Module& module, const LayoutTrace& trace, CauseHop hop
     }
   }
   InstId at = event.at.valid() ? event.at : (event.IsRequest() ? event.instruction() : InstId());
+  if (std::optional<BackendRuleText> backend = BackendText(module, trace, event)) {
+    text.reason = backend->sentence;
+    text.backend_rule = backend->id;
+    text.link = backend->link;
+  }
   if (at.valid()) {
     text.instruction = module.name(at);
     text.opcode = OpcodeText(module.opcode(at));

@@ -58,6 +58,13 @@ std::string Quoted(const Module& module, InstId id) {
 
 }  // namespace
 
+/// What the backend says about its demand; nothing for other demands.
+std::optional<BackendRuleText> BackendText(const Module& module, const LayoutTrace& trace,
+                                           const TraceEvent& event) {
+  if (event.backend_rule == 0 || trace.rule_book() == nullptr) return std::nullopt;
+  return trace.rule_book()->Describe(module, event.backend_rule, event.at);
+}
+
 CauseHop RootFinder::Root(CauseHop hop) {
   std::vector<uint64_t> walked;
   while (true) {
@@ -127,6 +134,13 @@ Origin DescribeOrigin(const Module& module, const LayoutTrace& trace, CauseHop h
       event.at.valid() ? event.at : (event.IsRequest() ? event.instruction() : InstId());
   if (!origin.instruction.valid()) {
     origin.description = fmt::format("{}", Info(event.rule).reason);
+    return origin;
+  }
+  if (std::optional<BackendRuleText> text = BackendText(module, trace, event)) {
+    origin.kind = OriginKind::kBackend;
+    origin.description = fmt::format("{}: rule {}", text->sentence, text->id);
+    origin.rule = std::move(text->id);
+    origin.link = std::move(text->link);
     return origin;
   }
   std::string who = Quoted(module, origin.instruction);

@@ -73,6 +73,7 @@ LayoutId ReshapeLayout(const Module& module, LayoutId known, ShapeId source, Sha
 
 }  // namespace
 
+std::shared_ptr<const LayoutRuleBook> LayoutRules::rule_book() const { return nullptr; }
 Status LayoutRules::AddBackendConstraints(LayoutServices&, CompId) const { return {}; }
 Result<bool> LayoutRules::PropagateBuffer(LayoutServices&, const BufferConstraintView&) const {
   return false;

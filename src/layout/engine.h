@@ -132,6 +132,7 @@ struct Why {
   TraceRule rule;
   InstId at;
   uint32_t parent_leaf = 0;  ///< the leaf of the cause that this comes from
+  uint16_t backend_rule = 0;
 };
 
 /// One pair of output_to_operand_aliasing with its indices as pre-order numbers.
@@ -158,7 +159,10 @@ class Engine final : public LayoutServices {
   const Module& module() const override { return module_; }
   int current_priority() const override { return cur_; }
   bool reverse_order() const override { return options_.reverse_order; }
-  const ComputationLayout& entry_layout() const override { return entry_object_; }
+  const ComputationLayout& entry_layout() const override { return given_entry_; }
+  std::span<const InstId> PostOrder(CompId computation) const override {
+    return StoredPostOrder(computation);
+  }
   Status SetBufferLayout(LayoutId, InstId, uint32_t, LayoutStrength) override;
   Status SetOperandLayout(ShapeId, InstId, uint32_t, LayoutStrength) override;
   Status SetArrayOperandLayout(LayoutId, InstId, uint32_t, LayoutStrength) override;

@@ -13,7 +13,9 @@ Engine::Engine(Module& module, const LayoutAssignmentOptions& options)
       options_(options),
       base_rules_(LayoutRules::Options{.row_reduction = options.row_reduction}),
       rules_(options.rules != nullptr ? *options.rules : base_rules_),
-      trace_(options.trace) {}
+      trace_(options.trace) {
+  if (tracing()) trace_->SetRuleBook(rules_.rule_book());
+}
 
 Result<LayoutAssignmentReport> Engine::Run() {
   module_.RemoveDead();

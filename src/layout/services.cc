@@ -8,6 +8,10 @@ Strength Absolute(const LayoutStrength& strength, int cur) {
   return {strength.mandatory, strength.dfs, strength.priority.value_or(cur)};
 }
 
+Why Asked(InstId at, const LayoutStrength& strength) {
+  return {.rule = TraceRule::kBackend, .at = at, .backend_rule = strength.rule};
+}
+
 }  // namespace
 
 /// The error stays in the engine too, so that a hook that drops it does not hide it.
@@ -23,25 +27,25 @@ Status Engine::SetBufferLayout(LayoutId layout, InstId definer, uint32_t index,
                         Quote(definer) + " defines no buffer at this place of its output"));
   }
   return Outcome(SetBuffer(BufferAt(definer, index), layout, Absolute(strength, cur_), InstId(),
-                           {TraceRule::kBackend, definer}));
+                           Asked(definer, strength)));
 }
 
 Status Engine::SetOperandLayout(ShapeId shape, InstId instruction, uint32_t operand,
                                 LayoutStrength strength) {
   return Outcome(SetOperandShape(instruction, operand, shape, Absolute(strength, cur_),
-                                 {TraceRule::kBackend, instruction}));
+                                 Asked(instruction, strength)));
 }
 
 Status Engine::SetArrayOperandLayout(LayoutId layout, InstId instruction, uint32_t operand,
                                      LayoutStrength strength) {
   return Outcome(SetOperand(info(instruction).first_operand + operand, instruction, layout,
-                            Absolute(strength, cur_), {TraceRule::kBackend, instruction}));
+                            Absolute(strength, cur_), Asked(instruction, strength)));
 }
 
 Status Engine::SetInstructionLayout(ShapeId shape, InstId instruction, LayoutStrength strength,
                                     bool allow_alias) {
   return Outcome(SetInstruction(shape, instruction, Absolute(strength, cur_), allow_alias,
-                                {TraceRule::kBackend, instruction}));
+                                Asked(instruction, strength)));
 }
 
 Status Engine::SetInstructionLayout(LayoutId layout, InstId instruction, LayoutStrength strength) {
@@ -58,7 +62,7 @@ Status Engine::SetInstructionLayout(LayoutId layout, InstId instruction, LayoutS
     const Buffer& buffer = buffers_[BufferAt(instruction, i)];
     if (buffer.definer != instruction || buffer.rank == kNotAnArray) continue;
     if (!SetBuffer(BufferAt(instruction, i), layout, absolute, InstId(),
-                   {TraceRule::kBackend, instruction})) {
+                   Asked(instruction, strength))) {
       return Outcome(false);
     }
   }

@@ -39,6 +39,7 @@ LayoutTrace& LayoutTrace::operator=(LayoutTrace&& other) noexcept {
   std::swap(details_, other.details_);
   std::swap(parts_, other.parts_);
   std::swap(tables_, other.tables_);
+  std::swap(rule_book_, other.rule_book_);
   return *this;
 }
 
@@ -62,6 +63,7 @@ void LayoutTrace::Clear() {
   details_.clear();
   parts_.clear();
   tables_.reset();
+  rule_book_.reset();
 }
 
 size_t LayoutTrace::MemoryBytes() const {
@@ -143,6 +145,7 @@ TraceEvent LayoutTrace::operator[](EventId id) const {
   if (const Detail* detail = FindDetail(id)) {
     if (static_cast<At>((r.bits >> kAtShift) & 3) == At::kDetail) event.at = detail->at;
     event.parent_leaf = detail->parent_leaf;
+    event.backend_rule = detail->backend_rule;
     // Events about computation shapes keep the parameter or leaf number in the place of `previous`.
     if (event.target_kind == TraceTarget::kComputation) {
       event.target_index = detail->previous;

@@ -26,10 +26,10 @@ EventId Engine::RecordRequest(TraceEventKind kind, uint32_t number, InstId targe
       LayoutTrace::PackBits(kind, TraceTarget::kBuffer, outcome, why.rule, strength.mandatory,
                             strength.dfs, announced, is_shape, at, strength.priority)};
   bool same_previous = outcome == TraceOutcome::kNew || previous == payload;
-  if (at == At::kDetail || why.parent_leaf != 0 || !same_previous) {
+  if (at == At::kDetail || why.parent_leaf != 0 || why.backend_rule != 0 || !same_previous) {
     record.bits |= LayoutTrace::kHasDetail;
     trace_->AddDetail({trace_->size(), why.at, why.parent_leaf,
-                       outcome == TraceOutcome::kNew ? kNone : previous});
+                       outcome == TraceOutcome::kNew ? kNone : previous, why.backend_rule});
   }
   return trace_->Append(record);
 }

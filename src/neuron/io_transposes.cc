@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "fmt/format.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 
 namespace hlokit {
 namespace {

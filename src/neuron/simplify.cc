@@ -10,7 +10,7 @@
 
 #include "fmt/format.h"
 #include "hlokit/io_transposes.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 
 namespace hlokit {
 namespace {

@@ -15,7 +15,7 @@
 #include "hlokit/io_transposes.h"
 #include "hlokit/pickle.h"
 #include "src/neuron/checksum.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 #include "src/neuron/marker.h"
 #include "src/neuron/transaction.h"
 #include "src/neuron/work_folder.h"

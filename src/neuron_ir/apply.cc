@@ -5,7 +5,7 @@
 #include <set>
 
 #include "fmt/format.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 #include "src/neuron_ir/entry_inputs.h"
 
 namespace hlokit {

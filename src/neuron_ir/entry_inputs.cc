@@ -5,7 +5,7 @@
 
 #include "fmt/format.h"
 #include "hlokit/attribute_text.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 
 namespace hlokit {
 namespace {

@@ -11,7 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "src/cli/common.h"
 #include "src/neuron/checksum.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 #include "src/neuron_ir/commands.h"
 #include "src/tensor/tensor_io.h"
 

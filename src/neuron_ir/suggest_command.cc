@@ -7,7 +7,7 @@
 #include "hlokit/file.h"
 #include "nlohmann/json.hpp"
 #include "src/cli/common.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 #include "src/neuron_ir/commands.h"
 #include "src/neuron_ir/suggest.h"
 

@@ -2,7 +2,9 @@
 // disagreements.
 #include "hlokit/layout_assignment.h"
 
-#include "fmt/format.h"
+#include <sstream>
+
+#include "hlokit/backend.h"
 #include "hlokit/reader.h"
 #include "src/passes/passes.h"
 
@@ -11,8 +13,11 @@ namespace {
 
 constexpr Invariant kEnsures[] = {Invariant::kLayoutsSet, Invariant::kEntryLayout};
 constexpr OptionSpec kOptions[] = {
-    {"backend", OptionType::kText, "generic", "whose rules apply"},
-    {"device", OptionType::kText, "", "the device of the backend"},
+    {"backend", OptionType::kText, "", "whose rules apply: generic (default), cpu or gpu"},
+    {"device", OptionType::kText, "", "the device: sm_80, gfx90a, …; `hlokit devices` lists all"},
+    {"device-file", OptionType::kText, "", "a device described in JSON"},
+    {"xla-flags", OptionType::kText, "",
+     "\"NAME=VALUE NAME=VALUE\": flags that change layout rules"},
     {"entry-layouts", OptionType::kText, "",
      "\"unset\": the pass chooses; or \"(shape, shape)->shape\"; default: what the module says"},
     {"reverse", OptionType::kBool, "false", "callers before callees"},
@@ -26,12 +31,19 @@ class LayoutAssignment : public Pass {
   Result<bool> Run(Module& module, PassContext& context) override;
 };
 
-Status CheckBackend(const PassOptions& options) {
-  if (options.Text("backend") == "generic" && options.Text("device").empty()) return {};
-  return MakeError(ExitCode::kUnsupported, DiagId::kBackendNotAvailable,
-                   fmt::format("layout-assignment: backend {} device \"{}\" is not available yet",
-                               options.Text("backend"), options.Text("device")),
-                   "leave the options out, or say backend=generic");
+Result<Device> DeviceOf(PassContext& context) {
+  const PassOptions& options = context.options;
+  BackendChoice choice{.backend = options.Text("backend"),
+                       .device = options.Text("device"),
+                       .device_file = options.Text("device-file")};
+  std::istringstream flags(options.Text("xla-flags"));
+  for (std::string flag; flags >> flag;) choice.flags.push_back(flag);
+  std::vector<Diagnostic> warnings;
+  ASSIGN_OR_RETURN(Device device, ChooseDevice(choice, &warnings));
+  if (context.warnings != nullptr) {
+    context.warnings->insert(context.warnings->end(), warnings.begin(), warnings.end());
+  }
+  return device;
 }
 
 /// Every leaf is free but scalars, whose empty layout is the only one there is.
@@ -58,8 +70,10 @@ Result<std::optional<ComputationLayout>> EntryLayouts(Module& module, const Pass
 }
 
 Result<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
-  TRY(CheckBackend(context.options));
+  ASSIGN_OR_RETURN(Device device, DeviceOf(context));
+  std::unique_ptr<LayoutRules> rules = MakeLayoutRules(device);
   LayoutAssignmentOptions options;
+  options.rules = rules.get();
   options.reverse_order = context.options.Bool("reverse");
   options.channel_table = context.options.Bool("channel-table");
   options.row_reduction = context.options.Bool("row-reduction");
@@ -78,7 +92,9 @@ Result<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
 const PassInfo kLayoutAssignment = {
     .make = MakePass<LayoutAssignment>,
     .summary = "give every instruction its layouts, with copies where demands disagree",
-    .help = "The base pass of XLA, exactly. Always reports a change, as the reference does.",
+    .help =
+        "The pass of XLA, exactly: by itself, or with the rules of a backend and a device. Always "
+        "reports a change, as the reference does.",
     .options = kOptions,
     .ensures_invariants = kEnsures,
 };

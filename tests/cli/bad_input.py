@@ -31,6 +31,34 @@ ENTRY main {
 }
 """
 
+# Operations that the rules of backends look at.
+BACKENDS = """HloModule backends
+
+less {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT l = pred[] compare(a, b), direction=LT
+}
+
+ENTRY main {
+  x = f16[8,32,32,16]{3,2,1,0} parameter(0)
+  f = f16[3,3,16,16]{3,2,1,0} parameter(1)
+  conv = (f16[8,32,32,16]{3,2,1,0}, u8[0]{0}) custom-call(x, f), custom_call_target="__cudnn$convForward", window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  raw = f16[8,32,32,16]{3,2,1,0} convolution(x, f), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f, convolution_kind=wgrad
+  l = f32[2,4,6]{0,2,1} parameter(2)
+  r = f32[2,6,8]{1,2,0} parameter(3)
+  dot = f32[2,4,8]{2,1,0} dot(l, r), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+  t = f32[2,8,4]{2,1,0} transpose(dot), dimensions={0,2,1}
+  s = f32[2,8,4]{1,2,0} sort(t), dimensions={1}, to_apply=less
+  top = (f32[2,4,2]{2,1,0}, s32[2,4,2]{2,1,0}) custom-call(l), custom_call_target="__gpu$TopK"
+  bits = f16[2,4,6,2]{3,2,1,0} bitcast-convert(l)
+  g = f32[2,8,6]{2,1,0} all-gather(l), replica_groups={{0,1}}, dimensions={1}
+  shape = f32[2,1,24]{1,2,0} reshape(l)
+  host = f32[2,4,6]{2,1,0} custom-call(l), custom_call_target="MoveToHost"
+  ROOT all = (f16[8,32,32,16]{3,2,1,0}, f32[2,8,4]{1,2,0}, f16[2,4,6,2]{3,2,1,0}, f32[2,1,24]{1,2,0}) tuple(raw, s, bits, shape)
+}
+"""
+
 
 def entry(*lines, header="HloModule m"):
     """A module with one computation that holds these lines."""
@@ -177,7 +205,41 @@ WRONG_USAGE = [
     ["why", "GOOD"],
     ["why", "GOOD", "nobody"],
     ["explain", "GOOD", "nobody"],
+    ["assign", "--device", "sm_81", "GOOD"],
+    ["assign", "--device", "", "--backend", "gpu", "GOOD"],
+    ["assign", "--device", "x" * 10_000, "GOOD"],
+    ["assign", "--backend", "tpu", "GOOD"],
+    ["assign", "--backend", "gpu", "GOOD"],
+    ["assign", "--backend", "cpu", "--device", "sm_80", "GOOD"],
+    ["assign", "--device", "sm_80", "--xla-flag", "xla_gpu_force_conv_nchw=perhaps", "GOOD"],
+    ["assign", "--device", "sm_80", "--xla-flag", "xla_gpu_autotune_level=4", "GOOD"],
+    ["assign", "--device", "sm_80", "--row-reduction", "GOOD"],
+    ["trace", "--device", "sm_81", "GOOD"],
+    ["why", "--device", "sm_81", "GOOD", "t"],
+    ["devices", "sm_81"],
 ]
+
+DEVICE = '{"schema": "hlokit.device/1", "name": "mine", "backend": '
+DESCRIBED = DEVICE + '"described", "demands": ['
+# Name -> a device file, and the place that its message must name.
+BAD_DEVICES = {
+    "empty file": ("", "1:1"),
+    "binary garbage": (garbage(1000, 5), "1:"),
+    "no JSON": ("HloModule m\n", "1:1"),
+    "an array": ("[]", "1:1"),
+    "too deep": ("[" * 100_000, "1:"),
+    "no name": ('{"schema": "hlokit.device/1",\n "backend": "cpu"}', "1:1"),
+    "unknown key": (DEVICE + '"cpu",\n "nmae": 1}', "2:10"),
+    "key twice": (DEVICE + '"cpu",\n "name": "x"}', "2:2"),
+    "capability of an AMD device": (DEVICE + '"gpu", "vendor": "rocm", "gfx": "gfx90a",\n "compute_capability": "8.0"}', "2:24"),
+    "gpu without a vendor": (DEVICE + '"gpu"}', "1:1"),
+    "alignment that is no power of two": (DEVICE + '"cpu",\n "minimum_alignment": 12}', "2:23"),
+    "rank from 4 to 2": (DESCRIBED + '\n{"id": "a", "rank": [4, 2], "order": "row-major"}]}', "2:21"),
+    "dimension beyond the rank": (DESCRIBED + '\n{"id": "a", "rank": 2, "order": "dimension-minor", "dimension": 2}]}', "2:65"),
+    "nhwc of a dot": (DESCRIBED + '\n{"id": "a", "opcode": "dot", "order": "nhwc"}]}', "2:39"),
+    "one id twice": (DESCRIBED + '\n{"id": "a", "order": "row-major"},\n{"id": "a", "order": "row-major"}]}', "3:1"),
+    "1001 demands": (DESCRIBED + ",".join(f'{{"id": "{i}", "order": "row-major"}}' for i in range(1001)) + "]}", "1:"),
+}
 
 
 class Checker:
@@ -268,6 +330,32 @@ def check_texts(checker, good):
         checker.check(f"bytes changed, {i}", ["explain", "-"], (OK, PARSE, UNSUPPORTED), stdin=bytes(data))
 
 
+def check_backends(checker, good):
+    device = os.path.join(checker.folder, "device.json")
+    for name, (content, place) in BAD_DEVICES.items():
+        with open(device, "wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+        for command in [["assign", "--device-file", device, good], ["devices", "--device-file", device]]:
+            checker.check("device file: " + name, command, PARSE, extra=lambda done, place=place:
+                          None if f"device.json:{place}".encode() in done.stderr else f"the place {place} is not named")
+    checker.check("device file that is not there", ["assign", "--device-file", device + ".no", good], IO)
+    # Modules with changed bytes under the rules of backends: an answer or a message, never a crash.
+    text = BACKENDS.encode()
+    rules = [["--backend", "cpu"], ["--device", "sm_80"], ["--device", "gfx90a", "--xla-flag", "TF_USE_ROCM_NHWC=true"],
+             ["--device", "h100", "--xla-flag", "xla_gpu_experimental_enable_conv_fusion=true"],
+             ["--device-file", os.path.join(ROOT, "examples", "devices", "rows128.json")]]
+    for rule in rules:
+        checker.check("backends, as it is", ["explain", *rule, "-"], OK, stdin=text)
+    rng = random.Random(6)
+    digits = [i for i, byte in enumerate(text) if chr(byte).isdigit()]
+    for i in range(150):
+        data = bytearray(text)
+        for _ in range(rng.randint(1, 3)):  # another size, dimension or layout
+            data[rng.choice(digits)] = ord(rng.choice("0123456789"))
+        checker.check(f"backends, digits changed, {i}", ["explain", *rules[i % len(rules)], "-"],
+                      (OK, PARSE, UNSUPPORTED, VERIFY), stdin=bytes(data))
+
+
 def check_usage(checker, good):
     for arguments in WRONG_USAGE:
         words = [good if word == "GOOD" else word for word in arguments]
@@ -339,6 +427,7 @@ def main():
             file.write(GOOD)
         checker = Checker(os.path.join(args.bin, "hlokit"), folder, args.only, args.verbose)
         check_texts(checker, good)
+        check_backends(checker, good)
         check_usage(checker, good)
         check_files(checker, good)
         os.chmod(os.path.join(folder, "secret.hlo"), stat.S_IRUSR | stat.S_IWUSR)

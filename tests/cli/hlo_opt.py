@@ -140,7 +140,7 @@ def unknown_passes(f):
     bad(f.run("a.hlo", "--passes=convert-inputs-to-optimal-shape"), 1, "number 54", "not implemented")
     bad(f.run("a.hlo", "--passes=dce{"), 1, "[P005]")
     bad(f.run("a.hlo", "--passes=all-reduce-combiner{count=two}"), 1, "[P004]")
-    bad(f.run("a.hlo", "--passes=layout-assignment{backend=nope}"), 4, "not available")
+    bad(f.run("a.hlo", "--passes=layout-assignment{backend=nope}"), 2, "no backend")
 
 
 def bad_command_lines(f):

@@ -27,11 +27,22 @@ COMMANDS = [
     ["hlokit", "why", "--format", "json", "INPUT", "INSTRUCTION"],
     ["hlokit", "why", "--format", "json", "--all", "INPUT", "INSTRUCTION"],
     ["hlokit", "trace", "--format", "json", "INPUT"],
+    ["hlokit", "explain", "--format", "json", "--device", "sm_80", "INPUT"],
+    ["hlokit", "explain", "--format", "json", "--all", "--backend", "cpu", "INPUT", "C1"],
+    ["hlokit", "why", "--format", "json", "--backend", "cpu", "INPUT", "INSTRUCTION"],
+    ["hlokit", "trace", "--format", "json", "--device-file", "examples/devices/rows128.json", "INPUT"],
     ["hlokit", "stats", "--format", "json", "INPUT"],
     ["hlokit", "verify", "--format", "json", "INPUT"],
     ["hlokit", "io-transposes", "suggest", "--format", "json", "INPUT"],
     ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
     ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
+]
+# Commands that look at no module.
+ONCE = [
+    ["hlokit", "devices", "--format", "json"],
+    ["hlokit", "devices", "sm_80"],
+    ["hlokit", "devices", "cpu"],
+    ["hlokit", "devices", "--device-file", "examples/devices/rows128.json"],
 ]
 OTHERS = {"hlokit.ls/1",  # input_forms.py
           "hlokit.neff-inspect/1"}  # neff_wrapper.py
@@ -70,32 +81,33 @@ def main():
         if os.path.basename(path) != name.replace("/", ".") + ".schema.json":
             problems.append(f"{os.path.relpath(path, ROOT)}: describes {name}")
         validators[name] = jsonschema.Draft202012Validator(schema)
-    for path in inputs():
-        for command in COMMANDS:
-            words = [{"INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path)}.get(word, word)
-                     for word in command]
-            if None in words:
-                continue
-            done = subprocess.run([os.path.join(args.bin, words[0]), *words[1:]], capture_output=True, timeout=120)
-            where = " ".join(command[1:-1]) + " " + os.path.relpath(path, ROOT)
-            if done.returncode > 1:  # 1: a check said no, with a document
-                # Row C1 does not exist in a module without copies; some scenarios are refused.
-                if done.stdout:
-                    problems.append(f"{where}: exit code {done.returncode} with output")
-                continue
-            try:
-                document = json.loads(done.stdout)
-            except ValueError as error:
-                problems.append(f"{where}: no JSON: {error}")
-                continue
-            name = document.get("schema") if isinstance(document, dict) else None
-            if name not in validators or next(iter(document)) != "schema":
-                problems.append(f"{where}: names the schema {name!r}, which has no file or does not stand first")
-                continue
-            used.add(name)
-            checked += 1
-            for error in list(validators[name].iter_errors(document))[:3]:
-                problems.append(f"{where}: {name}: {error.json_path}: {error.message[:200]}")
+    runs = [(path, command) for path in inputs() for command in COMMANDS] + [("", command) for command in ONCE]
+    for path, command in runs:
+        named = {"INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path)} if path else {}
+        words = [named.get(word, word) for word in command]
+        if None in words:
+            continue
+        done = subprocess.run([os.path.abspath(os.path.join(args.bin, words[0])), *words[1:]], cwd=ROOT,
+                              capture_output=True, timeout=120)
+        where = " ".join(command[1:]) + (" " + os.path.relpath(path, ROOT) if path else "")
+        if done.returncode > 1:  # 1: a check said no, with a document
+            # Row C1 does not exist in a module without copies; some scenarios are refused.
+            if done.stdout:
+                problems.append(f"{where}: exit code {done.returncode} with output")
+            continue
+        try:
+            document = json.loads(done.stdout)
+        except ValueError as error:
+            problems.append(f"{where}: no JSON: {error}")
+            continue
+        name = document.get("schema") if isinstance(document, dict) else None
+        if name not in validators or next(iter(document)) != "schema":
+            problems.append(f"{where}: names the schema {name!r}, which has no file or does not stand first")
+            continue
+        used.add(name)
+        checked += 1
+        for error in list(validators[name].iter_errors(document))[:3]:
+            problems.append(f"{where}: {name}: {error.json_path}: {error.message[:200]}")
     problems += [f"{name}: no command wrote such a document"
                  for name in sorted(set(validators) - used - OTHERS)]
     for problem in problems[:20]:

@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <utility>
 
+#include "hlokit/backend.h"
 #include "hlokit/layout_assignment.h"
 #include "hlokit/printer.h"
 #include "hlokit/reader.h"
@@ -30,6 +32,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     layout.result = module->shapes().ClearLayouts(layout.result);
     options.entry_layout = layout;
   }
+  constexpr const char* kDevices[] = {"generic", "cpu", "sm_80", "h100"};
+  hlokit::Result<hlokit::Device> device = hlokit::FindDevice(kDevices[choice >> 6]);
+  device->flags.conv_fusion = true;
+  std::unique_ptr<hlokit::LayoutRules> rules = hlokit::MakeLayoutRules(*device);
+  options.rules = rules.get();
   hlokit::Result<hlokit::LayoutAssignmentReport> report = hlokit::AssignLayouts(*module, options);
   if (!report) {
     if (report.error().diagnostics.empty()) std::abort();

@@ -21,6 +21,11 @@ COMMANDS = {
     "layout-assignment": ["hlokit", "assign"],
     "layout-assignment-unset": ["hlokit", "assign", "--entry-layouts", "unset"],
     "layout-assignment-reverse": ["hlokit", "assign", "--reverse"],
+    "cpu-layout-assignment": ["hlokit", "assign", "--backend", "cpu"],
+    **{f"gpu-layout-assignment-{device}": ["hlokit", "assign", "--backend", "gpu", "--device", device]
+       for device in ("sm_70", "sm_80", "sm_90", "sm_100", "gfx90a")},
+    "layout-normalization-of-gpu-sm_80": [
+        "hlo-opt", "--passes=layout-assignment{backend=gpu device=sm_80},layout-normalization"],
     "dce": ["hlo-opt", "--passes=dce"],
     "tuple-simplifier": ["hlo-opt", "--passes=tuple-simplifier"],
     "flatten-call-graph": ["hlo-opt", "--passes=flatten-call-graph"],

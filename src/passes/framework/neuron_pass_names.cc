@@ -3,6 +3,7 @@
 #include <array>
 
 #include "hlokit/pass.h"
+#include "src/base/edit_distance.h"
 
 namespace hlokit {
 namespace {
@@ -139,20 +140,10 @@ std::string NearestName(std::string_view wanted, std::span<const std::string_vie
   std::string_view best;
   size_t best_distance = std::max<size_t>(2, wanted.size() / 3) + 1;
   if (wanted.size() > 200) return {};
-  std::vector<size_t> row, next;
   for (std::string_view name : names) {
-    // Levenshtein distance, one row at a time.
-    row.resize(name.size() + 1);
-    for (size_t j = 0; j < row.size(); ++j) row[j] = j;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      next.assign(1, i + 1);
-      for (size_t j = 0; j < name.size(); ++j) {
-        next.push_back(std::min({row[j + 1] + 1, next[j] + 1, row[j] + (wanted[i] != name[j])}));
-      }
-      row.swap(next);
-    }
-    if (row.back() < best_distance) {
-      best_distance = row.back();
+    size_t distance = EditDistance(wanted, name);
+    if (distance < best_distance) {
+      best_distance = distance;
       best = name;
     }
   }

@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "hlokit/permute.h"
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 
 namespace hlokit {
 namespace {

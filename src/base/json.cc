@@ -1,7 +1,7 @@
 // Where in a JSON text does a value stand? nlohmann's parser forgets positions, so this small
 // reader exists: strict, with an explicit stack, bounded in depth and in values.
 
-#include "src/neuron/json.h"
+#include "src/base/json.h"
 
 #include <algorithm>
 #include <set>

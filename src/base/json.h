@@ -1,5 +1,5 @@
-#ifndef HLOKIT_SRC_NEURON_JSON_H_
-#define HLOKIT_SRC_NEURON_JSON_H_
+#ifndef HLOKIT_SRC_BASE_JSON_H_
+#define HLOKIT_SRC_BASE_JSON_H_
 
 #include <cstdint>
 #include <string>
@@ -60,4 +60,4 @@ std::string JsonList(const std::vector<int64_t>& values);
 
 }  // namespace hlokit
 
-#endif  // HLOKIT_SRC_NEURON_JSON_H_
+#endif  // HLOKIT_SRC_BASE_JSON_H_
