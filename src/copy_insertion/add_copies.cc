@@ -70,6 +70,19 @@ DeepCopied CopyAdder::CopyParameter(InstId parameter, const NodeSet& nodes, Copy
 
 // ---- while ----
 
+/// The instruction that puts the given node into a tuple, seen through tuples of tuples.
+InstId Element(const Module& module, InstId inst, uint32_t node) {
+  const ShapePool& shapes = module.shapes();
+  while (module.opcode(inst) == Opcode::kTuple && node != 0) {
+    ShapeId shape = module.shape(inst);
+    uint32_t i = 0;
+    while (i + 1 < shapes.element_count(shape) && shapes.element_offset(shape, i + 1) <= node) ++i;
+    node -= shapes.element_offset(shape, i);
+    inst = module.operand(inst, i);
+  }
+  return inst;
+}
+
 /// The parts of the state that need copies: those that the body does not just pass through.
 NodeSet CopyAdder::LoopNodes(InstId inst) const {
   const ShapePool& shapes = module_.shapes();
@@ -78,9 +91,8 @@ NodeSet CopyAdder::LoopNodes(InstId inst) const {
   NodeSet nodes(subshapes.size(), 0);
   for (uint32_t node = 0; node < nodes.size(); ++node) {
     if (!shapes.IsArray(subshapes[node]) || shapes[subshapes[node]].is_buffer) continue;
-    ValueId from = flow_.ValueAt(init, node);
-    if (StartsTransfer(module_.opcode(flow_.value(from).inst))) continue;
-    nodes[node] = flow_.ValueAt(inst, node) != from;
+    if (StartsTransfer(module_.opcode(Element(module_, init, node)))) continue;
+    nodes[node] = flow_.ValueAt(inst, node) != flow_.ValueAt(init, node);
   }
   return nodes;
 }

@@ -42,7 +42,7 @@ DeepCopied DeepCopy(Rewriter& rewriter, InstId inst, const NodeSet& nodes) {
       return;
     }
     done = value;
-    if (!nodes[node] || !shapes.IsArray(shape)) return;
+    if (!nodes[node] || !shapes.IsArray(shape) || shapes[shape].is_buffer) return;
     done = rewriter.Add(computation, Opcode::kCopy, shape, {&value, 1});
     out.copies[node] = done;
   };

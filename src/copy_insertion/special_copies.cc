@@ -119,7 +119,6 @@ void SpecialCopies::Insert() {
   Rewriter rewriter(module_, steps_.log);
   for (auto& [number, wanted] : wanted_) {
     InstId inst{number};
-    if (!AnyLeaf(module_, inst, wanted.nodes)) continue;
     std::span<const InstId> all = module_.users(inst);
     std::vector<InstId> users(all.begin(), all.end());
     DeepCopied copied = DeepCopy(rewriter, inst, wanted.nodes);

@@ -81,6 +81,8 @@ void NarrowTo(Rewriter& rewriter, InstId fusion, CompId body, std::span<const ui
     shapes.push_back(module.shape(module.operand(root, i)));
     outer.push_back(module.shapes().element(module.shape(fusion), i));
   }
+  // XLA makes a new tuple that takes over the name of the old one: its own name is given out too.
+  (void)module.UniqueInstructionName(OpcodeText(Opcode::kTuple));
   module.SetOperands(root, elements);
   rewriter.SetShape(root, module.shapes().Tuple(shapes));
   rewriter.SetShape(fusion, module.shapes().Tuple(outer));
