@@ -24,7 +24,6 @@ bool Reads(Opcode opcode, uint32_t node) {
     case Opcode::kCopy:
       return node == 0;
     case Opcode::kTuple:
-    case Opcode::kOptimizationBarrier:
     case Opcode::kDomain:
       return false;
     default:
@@ -62,6 +61,7 @@ class DataflowBuilder {
   bool SolveRound(std::vector<Place>& value, std::vector<uint8_t>& conflict);
   void MakeValues();
   void CollectUses();
+  void CollectUsesOf(Place place);
   void CollectLiveOut();
 
   const Module& module_;
@@ -357,31 +357,27 @@ void DataflowBuilder::MakeValues() {
   for (Place place = 0; place < source_.size(); ++place) flow_.places_[next[at[place]]++] = place;
 }
 
+/// For each value: place by place, the one that defines it first, user by user.
 void DataflowBuilder::CollectUses() {
-  std::vector<uint32_t>& begin = flow_.uses_begin_;
-  begin.assign(flow_.values_.size() + 1, 0);
-  std::vector<uint32_t> next;
-  for (bool fill : {false, true}) {
-    if (fill) {
-      for (size_t i = 1; i < begin.size(); ++i) begin[i] += begin[i - 1];
-      flow_.uses_.resize(begin.back());
-      next.assign(begin.begin(), begin.end() - 1);
+  flow_.uses_begin_.assign(1, 0);
+  for (ValueId value = 0; value < flow_.values_.size(); ++value) {
+    const Value& data = flow_.values_[value];
+    Place definition = flow_.place(data.inst, data.node);
+    CollectUsesOf(definition);
+    for (Place place : flow_.places(value)) {
+      if (place != definition) CollectUsesOf(place);
     }
-    for (CompId computation : module_.computation_order()) {
-      for (InstId inst : module_.computation(computation).instructions) {
-        for (uint32_t i = 0; i < module_.operand_count(inst); ++i) {
-          InstId operand = module_.operand(inst, i);
-          for (uint32_t node = 0; node < flow_.place_count(operand); ++node) {
-            if (!Reads(module_.opcode(inst), node)) break;
-            ValueId value = flow_.ValueAt(operand, node);
-            if (fill) {
-              flow_.uses_[next[value]++] = {inst, i, node};
-            } else {
-              ++begin[value + 1];
-            }
-          }
-        }
-      }
+    flow_.uses_begin_.push_back(static_cast<uint32_t>(flow_.uses_.size()));
+  }
+}
+
+void DataflowBuilder::CollectUsesOf(Place place) {
+  InstId inst = flow_.instruction_of_[place];
+  uint32_t node = flow_.NodeOf(place);
+  for (InstId user : module_.users(inst)) {
+    if (!Reads(module_.opcode(user), node)) continue;
+    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
+      if (module_.operand(user, i) == inst) flow_.uses_.push_back({user, i, node});
     }
   }
 }

@@ -94,6 +94,7 @@ void SpecialCopies::CheckValue(ValueId id) {
     for (const Use& use : flow_.uses(id)) {
       if (use.inst != flow_.value(other).inst) continue;
       if (CanShare(module_, use, flow_.value(other).node)) continue;
+      if (module_.IsCustomCall(use.inst, "Pin")) continue;  // that is what it is for
       Want(module_.operand(use.inst, use.operand), use.node, CopyCause::kCannotShareUse, use.inst);
     }
   }
