@@ -186,7 +186,7 @@ void CopyAdder::AddForEntryAliases() {
 }
 
 Status CopyAdder::Run() {
-  for (CompId computation : calls_.post_order()) {
+  for (CompId computation : std::vector<CompId>(module_.computation_order())) {
     if (calls_.IsFused(computation) || calls_.IsAsync(computation)) continue;
     for (InstId inst : InstructionPostOrder(module_, computation)) {
       switch (module_.opcode(inst)) {

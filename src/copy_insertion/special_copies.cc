@@ -41,14 +41,14 @@ class SpecialCopies {
   Groups groups_;
   std::vector<uint8_t> aliased_parameter_;  // by place, of parameters of the entry
   std::vector<uint8_t> aliased_output_;     // by node of the entry root
-  std::map<uint32_t, Wanted> wanted_;       // by instruction
+  std::map<std::pair<uint32_t, uint32_t>, Wanted> wanted_;  // by computation and instruction
 };
 
 void SpecialCopies::Want(InstId inst, uint32_t node, CopyCause cause, InstId subject) {
   const ShapePool& shapes = module_.shapes();
   ShapeId part = shapes.Subshape(module_.shape(inst), node);
   if (calls_.IsAsync(module_.computation_of(inst)) || shapes[part].is_buffer) return;
-  Wanted& wanted = wanted_[inst.value];
+  Wanted& wanted = wanted_[{module_.computation_of(inst).value, inst.value}];
   if (wanted.nodes.empty()) wanted.nodes.assign(flow_.place_count(inst), 0);
   wanted.nodes[node] = 1;
   wanted.causes.emplace(node, std::make_pair(cause, subject));
@@ -119,7 +119,7 @@ void SpecialCopies::CheckEntryRoot() {
 void SpecialCopies::Insert() {
   Rewriter rewriter(module_, steps_.log);
   for (auto& [number, wanted] : wanted_) {
-    InstId inst{number};
+    InstId inst{number.second};
     std::span<const InstId> all = module_.users(inst);
     std::vector<InstId> users(all.begin(), all.end());
     DeepCopied copied = DeepCopy(rewriter, inst, wanted.nodes);
