@@ -111,7 +111,7 @@ bool Order::UseBefore(const Use& use, ValueId b, bool* exclusive_seen) {
     case Opcode::kConditional:
       if (value.inst == use.inst) return true;
       for (CompId branch : callees) {
-        if (!*exclusive_seen && NestedIn(value.inst, branch)) return true;
+        if (NestedIn(value.inst, branch)) return true;
       }
       break;
     default:
