@@ -364,7 +364,12 @@ void DataflowBuilder::CollectUses() {
     const Value& data = flow_.values_[value];
     Place definition = flow_.place(data.inst, data.node);
     CollectUsesOf(definition);
-    for (Place place : flow_.places(value)) {
+    std::vector<Place> rest(flow_.places(value).begin(), flow_.places(value).end());
+    std::stable_sort(rest.begin(), rest.end(), [&](Place a, Place b) {
+      return calls_.depth(module_.computation_of(flow_.InstructionOf(a))) <
+             calls_.depth(module_.computation_of(flow_.InstructionOf(b)));
+    });
+    for (Place place : rest) {
       if (place != definition) CollectUsesOf(place);
     }
     flow_.uses_begin_.push_back(static_cast<uint32_t>(flow_.uses_.size()));

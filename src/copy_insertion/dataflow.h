@@ -61,6 +61,7 @@ class Dataflow {
   }
   /// Does the value lie in the result of this computation?
   bool LiveOutOf(ValueId id, CompId computation) const;
+  bool LiveOutOfAny(ValueId id) const { return live_out_begin_[id] != live_out_begin_[id + 1]; }
 
  private:
   Dataflow() = default;

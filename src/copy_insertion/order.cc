@@ -111,7 +111,7 @@ bool Order::UseBefore(const Use& use, ValueId b, bool* exclusive_seen) {
     case Opcode::kConditional:
       if (value.inst == use.inst) return true;
       for (CompId branch : callees) {
-        if (NestedIn(value.inst, branch)) return true;
+        if (!*exclusive_seen && NestedIn(value.inst, branch)) return true;
       }
       break;
     default:
@@ -135,14 +135,23 @@ bool Order::UsesBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict
   return true;
 }
 
+/// Is `a` part of the result of a computation that `inside` is or lies in? Then it is needed after
+/// everything that runs inside.
+bool Order::LivesBehind(ValueId a, CompId inside) const {
+  if (!flow_.LiveOutOfAny(a)) return false;
+  for (CompId at = inside;; at = module_.computation_of(calls_.caller(at))) {
+    if (flow_.LiveOutOf(a, at)) return true;
+    if (!calls_.caller(at).valid()) return false;
+  }
+}
+
 bool Order::LiveRangeBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict* conflict) {
   if (uses.empty()) {
     if (DefinedBefore(a, b)) return true;
     *conflict = {Conflict::Kind::kNotDefinedBefore, a, b, {}};
     return false;
   }
-  CompId computation = module_.computation_of(flow_.value(b).inst);
-  if (flow_.LiveOutOf(a, computation)) {
+  if (LivesBehind(a, module_.computation_of(flow_.value(b).inst))) {
     *conflict = {Conflict::Kind::kLiveOut, a, b, {}};
     return false;
   }

@@ -50,6 +50,7 @@ class Order {
   bool NestedIn(InstId inst, CompId computation) const {
     return calls_.IsNestedIn(module_, inst, computation);
   }
+  bool LivesBehind(ValueId a, CompId inside) const;
   bool IsLoopParameter(ValueId value) const;
   Opcode CallerOpcode(CompId computation) const {
     InstId caller = calls_.caller(computation);
