@@ -145,17 +145,19 @@ bool Order::LivesBehind(ValueId a, CompId inside) const {
   }
 }
 
-bool Order::LiveRangeBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict* conflict) {
-  if (uses.empty()) {
-    if (DefinedBefore(a, b)) return true;
-    *conflict = {Conflict::Kind::kNotDefinedBefore, a, b, {}};
-    return false;
-  }
-  if (LivesBehind(a, module_.computation_of(flow_.value(b).inst))) {
+bool Order::LiveRangeBefore(ValueId a, std::span<const ValueId> parts, std::span<const Use> uses,
+                            ValueId b, Conflict* conflict) {
+  CompId inside = module_.computation_of(flow_.value(b).inst);
+  bool lives = LivesBehind(a, inside);
+  for (size_t i = 0; i < parts.size() && !lives; ++i) lives = LivesBehind(parts[i], inside);
+  if (lives) {
     *conflict = {Conflict::Kind::kLiveOut, a, b, {}};
     return false;
   }
-  return UsesBefore(a, uses, b, conflict);
+  if (!uses.empty()) return UsesBefore(a, uses, b, conflict);
+  if (DefinedBefore(a, b)) return true;
+  *conflict = {Conflict::Kind::kNotDefinedBefore, a, b, {}};
+  return false;
 }
 
 }  // namespace hlokit::copies

@@ -43,7 +43,9 @@ class Order {
   bool DefinedBefore(ValueId a, ValueId b);
   /// Is every one of these uses of `a` over before `b` is written? Fills `conflict` when not.
   bool UsesBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict* conflict);
-  bool LiveRangeBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict* conflict);
+  /// `parts` are further values that `a` stands for.
+  bool LiveRangeBefore(ValueId a, std::span<const ValueId> parts, std::span<const Use> uses,
+                       ValueId b, Conflict* conflict);
 
  private:
   bool UseBefore(const Use& use, ValueId b, bool* exclusive_seen);

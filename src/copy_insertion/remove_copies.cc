@@ -16,6 +16,7 @@ namespace {
 struct Node {
   uint32_t before = kNone, after = kNone;
   std::vector<Use> uses;
+  std::vector<ValueId> parts;  // results of removed copies that it stands for
 };
 
 class CopyRemover {
@@ -120,7 +121,7 @@ void CopyRemover::RecordCopies() {
 bool CopyRemover::AllBefore(ValueId last, ValueId first, Conflict* conflict) {
   for (ValueId a = last; a != kNone; a = nodes_[a].before) {
     for (ValueId b = first; b != kNone; b = nodes_[b].after) {
-      if (!order_.LiveRangeBefore(a, nodes_[a].uses, b, conflict)) return false;
+      if (!order_.LiveRangeBefore(a, nodes_[a].parts, nodes_[a].uses, b, conflict)) return false;
     }
   }
   return true;
@@ -133,6 +134,9 @@ void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
   std::vector<Use>& more = nodes_[result].uses;
   uses.insert(uses.end(), more.begin(), more.end());
   more.clear();
+  std::vector<ValueId>& parts = nodes_[source].parts;
+  parts.push_back(result);
+  parts.insert(parts.end(), nodes_[result].parts.begin(), nodes_[result].parts.end());
   Link(nodes_[result].before, nodes_[result].after);
   nodes_[result].before = nodes_[result].after = kNone;
   auto found = copies_from_.find(result);
