@@ -69,6 +69,11 @@ void NarrowTo(Rewriter& rewriter, InstId fusion, CompId body, std::span<const ui
   const std::vector<InstId> users(all.begin(), all.end());
   if (elements.size() == 1) {
     ShapeId shape = module.shape(elements[0]);
+    if (!module.shapes()[shape].fully_set) {
+      // Layout assignment leaves the body open; the fusion itself has a layout.
+      size_t only = static_cast<size_t>(std::find(read.begin(), read.end(), 1) - read.begin());
+      shape = module.shapes().element(module.shape(fusion), static_cast<uint32_t>(only));
+    }
     module.computation(body).root = elements[0];
     rewriter.RemoveWithUnusedOperands(root);
     rewriter.SetShape(fusion, shape);
@@ -81,6 +86,8 @@ void NarrowTo(Rewriter& rewriter, InstId fusion, CompId body, std::span<const ui
     shapes.push_back(module.shape(module.operand(root, i)));
     outer.push_back(module.shapes().element(module.shape(fusion), i));
   }
+  // XLA makes a new tuple that takes over the name of the old one: its own name is given out too.
+  (void)module.UniqueInstructionName(OpcodeText(Opcode::kTuple));
   module.SetOperands(root, elements);
   rewriter.SetShape(root, module.shapes().Tuple(shapes));
   rewriter.SetShape(fusion, module.shapes().Tuple(outer));

@@ -4,6 +4,7 @@
 
 #include "fmt/format.h"
 #include "hlokit/clone.h"
+#include "src/edit/callee_first_order.h"
 #include "src/passes/passes.h"
 #include "src/passes/shared/call_graph.h"
 
@@ -22,9 +23,20 @@ class FlattenCallGraph : public Pass {
   Result<bool> Run(Module& module, PassContext& context) override;
 };
 
+/// The call gets a clone of its callee.
+CompId CloneFor(Module& module, CalleeFirstOrder& order, InstId inst, uint32_t index) {
+  CompId callee = module.called_computations(inst)[index];
+  CompId clone = CloneComputation(module, callee);
+  order.AddNewComputations();
+  module.SetCalledComputation(inst, index, clone);
+  order.RemoveCall(module.computation_of(inst), callee);
+  order.AddCall(module.computation_of(inst), clone);
+  return clone;
+}
+
 /// Everything that a fresh clone calls is cloned too, level by level, so that the clone shares
 /// nothing. Returns false when the module grows beyond the limit.
-bool CloneCallees(Module& module, CompId clone, uint64_t limit) {
+bool CloneCallees(Module& module, CalleeFirstOrder& order, CompId clone, uint64_t limit) {
   std::vector<CompId> work = {clone};
   while (!work.empty()) {
     CompId at = work.back();
@@ -33,9 +45,7 @@ bool CloneCallees(Module& module, CompId clone, uint64_t limit) {
     for (InstId inst : instructions) {
       for (uint32_t i = 0; i < module.called_computations(inst).size(); ++i) {
         if (module.instruction_count() > limit) return false;
-        CompId callee = CloneComputation(module, module.called_computations(inst)[i]);
-        module.SetCalledComputation(inst, i, callee);
-        work.push_back(callee);
+        work.push_back(CloneFor(module, order, inst, i));
       }
     }
   }
@@ -52,16 +62,16 @@ Result<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
   const uint64_t limit =
       std::min(kMaxInstructions, kFreeGrowth + kMaxGrowth * module.instruction_count());
   bool changed = false;
-  for (CompId computation : graph.post_order()) {
+  CalleeFirstOrder order(module);
+  for (CompId computation : std::vector<CompId>(module.computation_order())) {
     const std::vector<CallSite>& sites = graph.callers(computation);
     for (size_t i = 1; i < sites.size(); ++i) {
-      CompId clone = CloneComputation(module, computation);
-      module.SetCalledComputation(sites[i].instruction, sites[i].index, clone);
+      CompId clone = CloneFor(module, order, sites[i].instruction, sites[i].index);
       if (context.log != nullptr) {
         context.log->edits.push_back({Edit::Kind::kChanged, sites[i].instruction, {}});
       }
       changed = true;
-      if (!CloneCallees(module, clone, limit)) {
+      if (!CloneCallees(module, order, clone, limit)) {
         return MakeError(
             ExitCode::kUnsupported, DiagId::kTooLarge,
             fmt::format("flattening would make the module larger than {} instructions", limit),
@@ -70,6 +80,7 @@ Result<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
       }
     }
   }
+  if (changed) order.Store(module);
   return changed;
 }
 

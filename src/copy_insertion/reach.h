@@ -1,0 +1,41 @@
+// Does one instruction of a computation have to run before another one?
+//
+// A snapshot of the operand and control edges of the module: later edits do not count. Rows of
+// ancestors are computed when they are first asked for, and kept within a fixed amount of memory.
+#ifndef HLOKIT_SRC_COPY_INSERTION_REACH_H_
+#define HLOKIT_SRC_COPY_INSERTION_REACH_H_
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "hlokit/module.h"
+
+namespace hlokit::copies {
+
+class Reach {
+ public:
+  explicit Reach(const Module& module);
+  /// Both in one computation: is `to` reachable from `from` along operands and control edges? An
+  /// instruction does not reach itself.
+  bool Reaches(InstId from, InstId to);
+  /// Number of the instruction in an order in which everything comes after what it needs.
+  uint32_t Rank(InstId inst) const { return rank_[inst.value]; }
+
+ private:
+  const std::vector<uint64_t>& Row(InstId to);
+
+  static constexpr size_t kMaxWords = size_t{1} << 24;  // 128 MiB of rows
+  std::vector<uint32_t> before_begin_;  // by instruction, one more
+  std::vector<InstId> before_;          // operands and control predecessors
+  std::vector<uint32_t> rank_;          // within the computation
+  std::vector<uint32_t> size_;          // by computation
+  std::vector<CompId> computation_;     // by instruction
+  std::unordered_map<uint32_t, std::vector<uint64_t>> rows_;
+  size_t words_ = 0;
+  std::vector<InstId> work_;
+};
+
+}  // namespace hlokit::copies
+
+#endif  // HLOKIT_SRC_COPY_INSERTION_REACH_H_

@@ -1,0 +1,222 @@
+// Step 2: which copies can go because their source and their result can take turns in one buffer?
+//
+// The values of every group that shares a buffer stand in a list, in the order of their
+// definitions. Removing a copy joins two such lists, provided that no live ranges overlap then.
+#include <algorithm>
+#include <unordered_map>
+
+#include "hlokit/printer.h"
+#include "src/copy_insertion/groups.h"
+#include "src/copy_insertion/steps.h"
+
+namespace hlokit::copies {
+namespace {
+
+/// One value in the list of its buffer.
+struct Node {
+  uint32_t before = kNone, after = kNone;
+  std::vector<Use> uses;
+  std::vector<ValueId> parts;  // results of removed copies that it stands for
+};
+
+class CopyRemover {
+ public:
+  CopyRemover(const Steps& steps, Rewriter& rewriter, const Calls& calls, const Dataflow& flow)
+      : steps_(steps),
+        module_(steps.module),
+        rewriter_(rewriter),
+        calls_(calls),
+        flow_(flow),
+        order_(module_, calls, flow) {}
+  void Run();
+
+ private:
+  void NumberInstructions();
+  void MakeLists();
+  void RecordCopies();
+  bool TryElide(InstId copy);
+  bool AllBefore(ValueId last, ValueId first, Conflict* conflict);
+  void Join(InstId copy, ValueId source, ValueId result);
+  void RememberConflict(InstId copy, const Conflict& conflict);
+  ValueId First(ValueId value) const {
+    while (nodes_[value].before != kNone) value = nodes_[value].before;
+    return value;
+  }
+  ValueId Last(ValueId value) const {
+    while (nodes_[value].after != kNone) value = nodes_[value].after;
+    return value;
+  }
+  void Link(ValueId a, ValueId b) {
+    if (a != kNone) nodes_[a].after = b;
+    if (b != kNone) nodes_[b].before = a;
+  }
+
+  const Steps& steps_;
+  Module& module_;
+  Rewriter& rewriter_;
+  const Calls& calls_;
+  const Dataflow& flow_;
+  Order order_;
+  std::vector<uint32_t> number_;  // by instruction: depth-first, callees before callers
+  std::vector<Node> nodes_;       // by value
+  struct Copy {
+    ValueId source, result;
+  };
+  std::unordered_map<uint32_t, Copy> copies_;                     // by instruction
+  std::unordered_map<ValueId, std::vector<InstId>> copies_from_;  // by source
+};
+
+/// Parameters first, then the rest in post-order, each after the computations that it calls.
+void CopyRemover::NumberInstructions() {
+  number_.assign(module_.instruction_count(), 0);
+  uint32_t next = 1;
+  for (CompId computation : calls_.post_order()) {
+    for (InstId parameter : module_.computation(computation).parameters) {
+      number_[parameter.value] = next++;
+    }
+    for (InstId inst : InstructionPostOrder(module_, computation)) {
+      if (number_[inst.value] == 0) number_[inst.value] = next++;
+    }
+  }
+}
+
+void CopyRemover::MakeLists() {
+  Groups groups(module_, flow_);
+  nodes_.resize(flow_.value_count());
+  auto earlier = [&](ValueId a, ValueId b) {
+    if (a == b) return false;
+    uint32_t number_a = number_[flow_.value(a).inst.value];
+    uint32_t number_b = number_[flow_.value(b).inst.value];
+    if (number_a < number_b) return order_.DefinedBefore(a, b) || !order_.DefinedBefore(b, a);
+    if (order_.DefinedBefore(b, a)) return false;
+    return order_.DefinedBefore(a, b);
+  };
+  std::vector<ValueId> list;
+  for (uint32_t group = 0; group < groups.count(); ++group) {
+    std::span<const ValueId> members = groups.members(group);
+    if (calls_.IsFused(module_.computation_of(flow_.value(members[0]).inst))) continue;
+    list.assign(members.begin(), members.end());
+    if (list.size() > 1) std::stable_sort(list.begin(), list.end(), earlier);
+    for (size_t i = 0; i < list.size(); ++i) {
+      std::span<const Use> uses = flow_.uses(list[i]);
+      nodes_[list[i]].uses.assign(uses.begin(), uses.end());
+      if (i > 0) Link(list[i - 1], list[i]);
+    }
+  }
+}
+
+void CopyRemover::RecordCopies() {
+  for (CompId computation : module_.computation_order()) {
+    if (calls_.IsFused(computation)) continue;
+    for (InstId inst : module_.computation(computation).instructions) {
+      if (module_.opcode(inst) != Opcode::kCopy) continue;
+      ValueId source = flow_.ValueAt(module_.operand(inst, 0));
+      copies_[inst.value] = {source, flow_.ValueAt(inst)};
+      copies_from_[source].push_back(inst);
+    }
+  }
+}
+
+/// Is every value up to `last` dead before any value from `first` on is written?
+bool CopyRemover::AllBefore(ValueId last, ValueId first, Conflict* conflict) {
+  for (ValueId a = last; a != kNone; a = nodes_[a].before) {
+    for (ValueId b = first; b != kNone; b = nodes_[b].after) {
+      if (!order_.LiveRangeBefore(a, nodes_[a].parts, nodes_[a].uses, b, conflict)) return false;
+    }
+  }
+  return true;
+}
+
+/// The two values are one from now on: that of the source.
+void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
+  std::vector<Use>& uses = nodes_[source].uses;
+  std::erase_if(uses, [&](const Use& use) { return use.inst == copy; });
+  std::vector<Use>& more = nodes_[result].uses;
+  uses.insert(uses.end(), more.begin(), more.end());
+  more.clear();
+  std::vector<ValueId>& parts = nodes_[source].parts;
+  parts.push_back(result);
+  parts.insert(parts.end(), nodes_[result].parts.begin(), nodes_[result].parts.end());
+  Link(nodes_[result].before, nodes_[result].after);
+  nodes_[result].before = nodes_[result].after = kNone;
+  auto found = copies_from_.find(result);
+  if (found != copies_from_.end()) {
+    std::vector<InstId> moved = std::move(found->second);
+    copies_from_.erase(found);
+    for (InstId one : moved) {
+      copies_[one.value].source = source;
+      copies_from_[source].push_back(one);
+    }
+  }
+  copies_.erase(copy.value);
+}
+
+bool CopyRemover::TryElide(InstId copy) {
+  auto found = copies_.find(copy.value);
+  if (found == copies_.end()) return false;
+  if (module_.shape(copy) != module_.shape(module_.operand(copy, 0))) return false;
+  auto [source, result] = found->second;
+  Node& from = nodes_[source];
+  Node& to = nodes_[result];
+  Conflict conflict;
+  if (from.after == result) {
+    // One after the other in one list: the same buffer already.
+  } else if (to.before == kNone) {
+    if (!AllBefore(source, to.after, &conflict) || !AllBefore(Last(result), from.after, &conflict)) {
+      RememberConflict(copy, conflict);
+      return false;
+    }
+    ValueId rest = from.after, last = Last(result);
+    Link(source, result);
+    if (rest != kNone) Link(last, rest);
+  } else if (from.after == kNone) {
+    if (!AllBefore(to.before, First(source), &conflict) ||
+        !AllBefore(source, to.after, &conflict)) {
+      RememberConflict(copy, conflict);
+      return false;
+    }
+    ValueId head = First(source), before = to.before;
+    Link(before, head);
+    Link(source, result);
+  } else {
+    RememberConflict(copy, conflict);
+    return false;
+  }
+  Join(copy, source, result);
+  return true;
+}
+
+void CopyRemover::RememberConflict(InstId copy, const Conflict& conflict) {
+  (void)copy, (void)conflict;
+}
+
+void CopyRemover::Run() {
+  NumberInstructions();
+  MakeLists();
+  RecordCopies();
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (CompId computation : module_.computation_order()) {
+      const std::vector<InstId>& list = module_.computation(computation).instructions;
+      for (size_t i = 0; i < list.size(); ++i) {
+        InstId inst = list[i];
+        if (module_.opcode(inst) != Opcode::kCopy || !TryElide(inst)) continue;
+        changed = true;
+        rewriter_.DropControlEdges(inst);
+        rewriter_.ReplaceUses(inst, module_.operand(inst, 0));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Status RemoveCopies(const Steps& steps) {
+  Calls calls(steps.module);
+  ASSIGN_OR_RETURN(Dataflow flow, Dataflow::Make(steps.module, calls));
+  Rewriter rewriter(steps.module, steps.log);
+  CopyRemover(steps, rewriter, calls, flow).Run();
+  return {};
+}
+
+}  // namespace hlokit::copies

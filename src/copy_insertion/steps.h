@@ -1,0 +1,35 @@
+// The three steps of copy insertion, in the order in which they run.
+#ifndef HLOKIT_SRC_COPY_INSERTION_STEPS_H_
+#define HLOKIT_SRC_COPY_INSERTION_STEPS_H_
+
+#include <vector>
+
+#include "hlokit/copy_insertion.h"
+#include "hlokit/rewriter.h"
+#include "src/copy_insertion/calls.h"
+#include "src/copy_insertion/dataflow.h"
+#include "src/copy_insertion/order.h"
+
+namespace hlokit::copies {
+
+/// What the steps share.
+struct Steps {
+  Module& module;
+  EditLog::Group* log = nullptr;
+  std::vector<CopyReason>* reasons = nullptr;  ///< null: nobody asks
+
+  void Note(InstId copy, CopyCause cause, InstId subject, uint32_t node = 0) const {
+    if (reasons != nullptr) reasons->push_back({.copy = copy, .cause = cause, .subject = subject, .node = node});
+  }
+};
+
+/// Step 1: copies wherever an update in place could meet a value that is still needed.
+Status AddCopies(const Steps& steps);
+/// Step 2: removes every copy of the module whose source and result can share a buffer.
+Status RemoveCopies(const Steps& steps);
+/// Step 3: copies for constants and parameters in shared buffers, and for the result.
+Status AddSpecialCopies(const Steps& steps);
+
+}  // namespace hlokit::copies
+
+#endif  // HLOKIT_SRC_COPY_INSERTION_STEPS_H_
