@@ -78,6 +78,7 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterExtract(app, exit_code);
   hlokit::cli::RegisterVerify(app, exit_code);
   hlokit::cli::RegisterRun(app, exit_code);
+  hlokit::cli::RegisterEqual(app, exit_code);
   hlokit::cli::RegisterConvert(app, exit_code);
   hlokit::cli::RegisterLs(app, exit_code);
   hlokit::RegisterPermute(app, exit_code);

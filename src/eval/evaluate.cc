@@ -16,12 +16,22 @@ std::unexpected<Error> BadInput(std::string message) {
   return MakeError(ExitCode::kUsage, DiagId::kBadEvalInput, std::move(message));
 }
 
+/// The shape in which a caller hands over or expects a value: the entry layout of the module when
+/// layouts are strict and it is set, else the shape of the instruction.
+ShapeId OutsideShape(const Engine& engine, InstId id, ShapeId entry_layout) {
+  const ShapeId own = engine.module().shape(id);
+  if (!engine.options().strict_layouts || !entry_layout.valid()) return own;
+  const ShapePool& shapes = engine.shapes();
+  return shapes[entry_layout].fully_set && shapes.Compatible(own, entry_layout) ? entry_layout
+                                                                                : own;
+}
+
 /// The value of one parameter from its leaves, starting at *next.
-Result<Value> ParameterValue(Engine& engine, InstId parameter, const HostLeaves& leaves,
-                             size_t* next) {
+Result<Value> ParameterValue(Engine& engine, InstId parameter, ShapeId shape,
+                             const HostLeaves& leaves, size_t* next) {
   const ShapePool& shapes = engine.shapes();
   std::vector<Value> values;
-  for (ShapeId leaf : shapes.Subshapes(engine.module().shape(parameter))) {
+  for (ShapeId leaf : shapes.Subshapes(shape)) {
     if (shapes.IsTuple(leaf)) continue;
     if (*next == leaves.size()) return BadInput("there are fewer inputs than leaves of parameters");
     const HostArray& array = leaves[(*next)++];
@@ -40,7 +50,7 @@ Result<Value> ParameterValue(Engine& engine, InstId parameter, const HostLeaves&
     ASSIGN_OR_RETURN(Value value, engine.Store(parameter, leaf, array.bytes.data()));
     values.push_back(std::move(value));
   }
-  return engine.FromLeaves(engine.module().shape(parameter), values);
+  return engine.FromLeaves(shape, values);
 }
 
 Result<HostLeaves> ToHost(Engine& engine, InstId id, const Value& value) {
@@ -71,6 +81,8 @@ Result<std::vector<HostLeaves>> Evaluate(const Module& module, std::span<const H
     return BadInput(
         fmt::format("there are inputs for {} devices, not 1 or {}", inputs.size(), devices));
   }
+  const ComputationLayout outside =
+      module.config().entry_computation_layout.value_or(ComputationLayout());
   std::vector<uint32_t> numbers(devices);
   std::vector<DeviceValues> arguments(entry.parameters.size());
   for (size_t device = 0; device < devices; ++device) {
@@ -78,15 +90,21 @@ Result<std::vector<HostLeaves>> Evaluate(const Module& module, std::span<const H
     const HostLeaves& leaves = inputs[inputs.size() == 1 ? 0 : device];
     size_t next = 0;
     for (size_t i = 0; i < entry.parameters.size(); ++i) {
-      ASSIGN_OR_RETURN(Value value, ParameterValue(engine, entry.parameters[i], leaves, &next));
+      const InstId parameter = entry.parameters[i];
+      const ShapeId layout = i < outside.parameters.size() ? outside.parameters[i] : ShapeId();
+      ASSIGN_OR_RETURN(Value value,
+                       ParameterValue(engine, parameter, OutsideShape(engine, parameter, layout),
+                                      leaves, &next));
       arguments[i].push_back(std::move(value));
     }
     if (next != leaves.size()) return BadInput("there are more inputs than leaves of parameters");
   }
+  const ShapeId wanted = OutsideShape(engine, entry.root, outside.result);
   DeviceValues results;
   TRY(engine.Run(module.entry(), numbers, arguments, &results));
   std::vector<HostLeaves> out;
-  for (const Value& result : results) {
+  for (Value& result : results) {
+    ASSIGN_OR_RETURN(result, engine.PassOn(entry.root, result, wanted));
     ASSIGN_OR_RETURN(HostLeaves leaves, ToHost(engine, entry.root, result));
     out.push_back(std::move(leaves));
   }

@@ -174,6 +174,10 @@ Status Scatter(OpContext& c) {
   if (operand_of_window.size() != window_dims.size()) {
     return c.Refuse("update_window_dims do not fit the operand");
   }
+  std::vector<int64_t> window(sizes.size(), 1);
+  for (size_t i = 0; i < window_dims.size(); ++i) {
+    window[operand_of_window[i]] = updates.sizes[window_dims[i]];
+  }
   const std::vector<int64_t> strides = RowMajorStrides(sizes);
   const std::vector<int64_t> index_strides = RowMajorStrides(indices.sizes);
   std::vector<int64_t> position(updates.sizes.size(), 0), batch, start(sizes.size(), 0), at;
@@ -189,11 +193,11 @@ Status Scatter(OpContext& c) {
     at = start;
     for (size_t i = 0; i < window_dims.size(); ++i)
       at[operand_of_window[i]] += position[window_dims[i]];
-    // An update outside of the operand is left out.
+    // A window that does not fit into the operand as a whole is left out.
     bool inside = true;
     int64_t target = 0;
     for (size_t d = 0; d < at.size(); ++d) {
-      inside = inside && at[d] >= 0 && at[d] < sizes[d];
+      inside = inside && start[d] >= 0 && start[d] <= sizes[d] - window[d];
       target += inside ? at[d] * strides[d] : 0;
     }
     if (inside) {
