@@ -75,7 +75,7 @@ Json ResultJson(const Module& module, ShapeId result, const HostLeaves& leaves) 
     for (int64_t k = 0; k < count; ++k) values.push_back(ElementText(leaves[i], k, false));
     list.push_back({{"index", paths[i]},
                     {"type", Info(leaves[i].type).text},
-                    {"sizes", leaves[i].sizes},
+                    {"dimensions", leaves[i].sizes},
                     {"values", std::move(values)}});
   }
   return list;

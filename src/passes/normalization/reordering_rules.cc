@@ -138,11 +138,23 @@ Status Normalizer::Broadcast(InstId inst) {
                       Dimensions(inst, Keep::kMeaning, Compose(Q(inst), from)));
 }
 
+namespace {
+
+/// Do tiles and packing put the elements of two arrays of one order in the same places?
+bool SamePlaces(const ShapePool& shapes, ShapeId a, ShapeId b) {
+  const LayoutExtras& x = shapes.extras(shapes.layout(a));
+  const LayoutExtras& y = shapes.extras(shapes.layout(b));
+  return x.tiles == y.tiles && x.element_size_in_bits == y.element_size_in_bits &&
+         x.tail_padding_alignment == y.tail_padding_alignment;
+}
+
+}  // namespace
+
 Status Normalizer::Transpose(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   Permutation dimensions =
       Compose(Q(module_.operand(inst, 0)), Compose(module_.dimensions(inst), P(inst)));
-  if (IsIdentity(dimensions)) {
+  if (IsIdentity(dimensions) && SamePlaces(shapes_, N(inst), module_.shape(input))) {
     ReplaceBy(inst, input);
     return {};
   }
