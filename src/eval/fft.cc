@@ -12,6 +12,16 @@ namespace {
 
 using Complex = std::complex<double>;
 
+/// Number k of the `length` roots of one; exact on the axes.
+Complex Root(int64_t k, int64_t length) {
+  if (4 * k % length == 0) {
+    constexpr Complex kAxes[4] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
+    return kAxes[4 * k / length];
+  }
+  const double angle = 2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
+  return {std::cos(angle), std::sin(angle)};
+}
+
 /// Transforms every line along one dimension.
 void TransformLines(std::vector<Complex>& data, std::span<const int64_t> sizes, size_t dimension,
                     bool inverse) {
@@ -19,9 +29,8 @@ void TransformLines(std::vector<Complex>& data, std::span<const int64_t> sizes, 
   const int64_t step = RowMajorStrides(sizes)[dimension];
   std::vector<Complex> roots(static_cast<size_t>(length)), line(roots.size());
   for (int64_t k = 0; k < length; ++k) {
-    const double angle =
-        2 * std::numbers::pi * static_cast<double>(k) / static_cast<double>(length);
-    roots[static_cast<size_t>(k)] = {std::cos(angle), inverse ? std::sin(angle) : -std::sin(angle)};
+    roots[static_cast<size_t>(k)] = Root(k, length);
+    if (!inverse) roots[static_cast<size_t>(k)] = std::conj(roots[static_cast<size_t>(k)]);
   }
   std::vector<int64_t> outer(sizes.begin(), sizes.end()), index(sizes.size(), 0);
   outer[dimension] = 1;

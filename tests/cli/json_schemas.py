@@ -31,7 +31,12 @@ COMMANDS = [
     ["hlokit", "verify", "--format", "json", "INPUT"],
     ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
     ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
+    ["hlokit", "run", "--format", "json", "--max-work", "20000000", "INPUT"],
+    ["hlokit", "equal", "--format", "json", "--seeds", "1", "--max-work", "20000000", "INPUT", "AFTER"],
+    ["hlokit", "equal", "--format", "json", "--seeds", "1", "SQUARE", "TURNED"],
 ]
+# Two modules that differ in every input.
+SQUARE, TURNED = (os.path.join(HERE, "equal", name + ".hlo") for name in ("square", "turned"))
 OTHERS = {"hlokit.ls/1"}  # input_forms.py
 
 
@@ -70,7 +75,7 @@ def main():
         validators[name] = jsonschema.Draft202012Validator(schema)
     for path in inputs():
         for command in COMMANDS:
-            words = [{"INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path)}.get(word, word)
+            words = [{"INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path), "SQUARE": SQUARE, "TURNED": TURNED}.get(word, word)
                      for word in command]
             if None in words:
                 continue

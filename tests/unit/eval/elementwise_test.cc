@@ -86,7 +86,7 @@ TEST(Convert, LowFloats) {
 TEST(Floats, LimitsPassNansOn) {
   EXPECT_EQ(Binary("f32[3]", "{nan, 1, 2}", "{1, nan, 3}", "maximum"), "nan nan 0x1.8p+1");
   EXPECT_EQ(Binary("bf16[2]", "{nan, 1}", "{1, 2}", "minimum"), "nan 0x1p+0");
-  EXPECT_EQ(RunEntry("l = f32[] constant(0)\nh = f32[] constant(1)\n"
+  EXPECT_EQ(RunEntry("l = f32[3] constant({0, 0, 0})\nh = f32[3] constant({1, 1, 1})\n"
                      "x = f32[3] constant({nan, -5, 5})\nROOT r = f32[3] clamp(l, x, h)\n"),
             "{} f32[3] nan 0x0p+0 0x1p+0\n");
 }

@@ -158,7 +158,7 @@ TEST(Algebra, CholeskyAndSolve) {
 TEST(Fft, DefinitionOfTheSum) {
   EXPECT_EQ(RunEntry("x = f32[2] constant({3, 1})\n"
                      "ROOT r = c64[2] fft(x), fft_type=RFFT, fft_length={2}\n"),
-            "{} c64[2] 0x1p+2,0x0p+0 0x1p+1,-0x0p+0\n");
+            "{} c64[2] 0x1p+2,0x0p+0 0x1p+1,0x0p+0\n");
 }
 
 TEST(Random, PublishedTestVectors) {
