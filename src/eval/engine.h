@@ -102,7 +102,8 @@ class Engine {
   void NoteStandIn(InstId id, std::string_view what);
   std::unexpected<Error> Refuse(InstId id, std::string_view why,
                                 DiagId code = DiagId::kNotEvaluable) const;
-  const PhysicalOrder* Order(ShapeId array);
+  /// Where the elements of an array shape lie.
+  Result<const PhysicalOrder*> Order(InstId id, ShapeId array);
 
  private:
   /// The instructions that the root needs, operands first, and what dies behind each of them.

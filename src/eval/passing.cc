@@ -148,8 +148,7 @@ Status Bitcast(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   }
   return ForDevices(frame, out, [&](size_t lane) -> Result<Value> {
     ASSIGN_OR_RETURN(Value value, e.Relayout(id, values[lane], from));
-    const PhysicalOrder* order = e.Order(shape);
-    if (order == nullptr) return e.Refuse(id, "tiles of this kind are not known");
+    ASSIGN_OR_RETURN(const PhysicalOrder* const order, e.Order(id, shape));
     if (order->bytes != value.bytes->size()) {
       return e.Refuse(id,
                       fmt::format("{} bytes are read as {}, which takes {}", value.bytes->size(),

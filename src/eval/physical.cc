@@ -10,6 +10,9 @@
 namespace hlokit::eval {
 namespace {
 
+/// Larger arrays are refused before anything overflows.
+constexpr int64_t kMaxElements = int64_t{1} << 48;
+
 /// One factor of the physical position: (index of the axis / divisor) % extent.
 struct Digit {
   size_t axis = 0;
@@ -164,7 +167,7 @@ std::optional<PhysicalOrder> OrderOf(const ShapePool& shapes, ShapeId array) {
   const ElementType type = shapes.type(array);
   Digits all;
   PhysicalOrder out;
-  bool descending = true;
+  const bool descending = !layout.valid() || IsDescending(shapes.minor_to_major(layout));
   static const LayoutExtras kNoExtras;
   const LayoutExtras& extras = layout.valid() ? shapes.extras(layout) : kNoExtras;
   for (size_t i = 0; i < sizes.size(); ++i) {
@@ -173,10 +176,23 @@ std::optional<PhysicalOrder> OrderOf(const ShapePool& shapes, ShapeId array) {
     all.axes.push_back({dimension});
     all.digits.push_back({i, 1, sizes[dimension]});
   }
-  if (layout.valid()) descending = IsDescending(shapes.minor_to_major(layout));
   for (const std::vector<int64_t>& tile : extras.tiles) {
     if (!ApplyTile(all, tile, sizes)) return std::nullopt;
   }
+  const int64_t align = std::max<int64_t>(extras.tail_padding_alignment, 1);
+  const bool packed = extras.element_size_in_bits >= Info(type).bits;
+  out.element_bits = packed ? extras.element_size_in_bits : 8 * StorageBytes(type);
+  out.elements = 1;
+  for (const Digit& digit : all.digits) {
+    if (__builtin_mul_overflow(out.elements, digit.extent, &out.elements)) return std::nullopt;
+  }
+  if (out.elements > kMaxElements || align > kMaxElements || out.element_bits > 1024) {
+    return std::nullopt;
+  }
+  out.elements = (out.elements + align - 1) / align * align;
+  out.bytes = static_cast<uint64_t>(out.elements * out.element_bits + 7) / 8;
+  out.row_major = descending && extras.tiles.empty() && align == 1 && WholeElements(type, out);
+  if (out.row_major) return out;
   // Strides of the digits, then one table per axis.
   std::vector<std::vector<std::pair<Digit, int64_t>>> by_axis(all.axes.size());
   int64_t stride = 1;
@@ -200,12 +216,6 @@ std::optional<PhysicalOrder> OrderOf(const ShapePool& shapes, ShapeId array) {
     }
     out.groups.push_back(std::move(group));
   }
-  const int64_t align = std::max<int64_t>(extras.tail_padding_alignment, 1);
-  out.elements = (stride + align - 1) / align * align;
-  const bool packed = extras.element_size_in_bits > 0;
-  out.element_bits = packed ? extras.element_size_in_bits : 8 * StorageBytes(type);
-  out.bytes = static_cast<uint64_t>(out.elements * out.element_bits + 7) / 8;
-  out.row_major = descending && extras.tiles.empty() && align == 1 && WholeElements(type, out);
   return out;
 }
 

@@ -20,11 +20,19 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-const PhysicalOrder* Engine::Order(ShapeId array) {
+Result<const PhysicalOrder*> Engine::Order(InstId id, ShapeId array) {
   std::unique_ptr<PhysicalOrder>& order = orders_[array.value];
   if (order == nullptr) {
+    // Tables of places are as long as the dimensions: too large arrays are refused before.
+    const int64_t bytes = shapes().LogicalBytes(array);
+    if (bytes < 0 || static_cast<uint64_t>(bytes) > meter_->limit) {
+      return Refuse(id, fmt::format("{} takes more memory than allowed", shapes().Text(array)),
+                    DiagId::kEvalMemory);
+    }
     std::optional<PhysicalOrder> made = OrderOf(shapes(), array);
-    if (!made) return nullptr;
+    if (!made) {
+      return Refuse(id, fmt::format("the tiles of {} are not known", shapes().Text(array)));
+    }
     order = std::make_unique<PhysicalOrder>(std::move(*made));
   }
   return order.get();
@@ -46,23 +54,20 @@ Result<std::shared_ptr<Storage>> Engine::Allocate(InstId id, uint64_t bytes) {
 Result<Value> Engine::Store(InstId id, ShapeId shape, const std::byte* logical) {
   const int64_t count = shapes().ElementCount(shape);
   if (count > (int64_t{1} << 56)) return Refuse(id, "the array is too large");
-  const PhysicalOrder* order = Order(shape);
-  if (order == nullptr) return Refuse(id, "tiles of this kind are not known");
+  ASSIGN_OR_RETURN(const PhysicalOrder* const order, Order(id, shape));
   ASSIGN_OR_RETURN(std::shared_ptr<Storage> bytes, Allocate(id, order->bytes));
   Pack(shapes(), shape, *order, logical, bytes->data());
   return Value{shape, std::move(bytes), nullptr};
 }
 
 Result<Value> Engine::Store(InstId id, ShapeId shape, std::shared_ptr<Storage> logical) {
-  const PhysicalOrder* order = Order(shape);
-  if (order == nullptr) return Refuse(id, "tiles of this kind are not known");
+  ASSIGN_OR_RETURN(const PhysicalOrder* const order, Order(id, shape));
   if (order->row_major) return Value{shape, std::move(logical), nullptr};
   return Store(id, shape, logical->data());
 }
 
 Result<std::shared_ptr<Storage>> Engine::Logical(InstId id, const Value& value) {
-  const PhysicalOrder* order = Order(value.shape);
-  if (order == nullptr) return Refuse(id, "tiles of this kind are not known");
+  ASSIGN_OR_RETURN(const PhysicalOrder* const order, Order(id, value.shape));
   if (order->row_major) return value.bytes;
   const int64_t count = shapes().ElementCount(value.shape);
   const int width = StorageBytes(shapes().type(value.shape));
@@ -152,8 +157,7 @@ Result<Value> Engine::PassOn(InstId id, const Value& value, ShapeId declared) {
       ASSIGN_OR_RETURN(leaf, Relayout(id, leaf, wanted));
       continue;
     }
-    const PhysicalOrder* order = Order(wanted);
-    if (order == nullptr) return Refuse(id, "tiles of this kind are not known");
+    ASSIGN_OR_RETURN(const PhysicalOrder* const order, Order(id, wanted));
     if (order->bytes != leaf.bytes->size()) {
       return Refuse(id,
                     fmt::format("{} bytes are read as {}, which takes {}", leaf.bytes->size(),
@@ -171,8 +175,7 @@ Result<Value> Engine::Zero(InstId id, ShapeId shape) {
     if (shapes().IsTuple(leaf)) continue;
     Value value{leaf, nullptr, nullptr};
     if (shapes().IsArray(leaf)) {
-      const PhysicalOrder* order = Order(leaf);
-      if (order == nullptr) return Refuse(id, "tiles of this kind are not known");
+      ASSIGN_OR_RETURN(const PhysicalOrder* const order, Order(id, leaf));
       ASSIGN_OR_RETURN(value.bytes, Allocate(id, order->bytes));
     }
     leaves.push_back(std::move(value));
