@@ -121,11 +121,14 @@ bool AsyncLayoutsDisagree(const Module& module) {
         const ShapeId result = shapes.element(module.shape(id), 1);
         if (differ(result, module.shape(module.computation(wrapped).root))) return true;
       } else if (opcode.ends_with("-done") && module.operand_count(id) == 1) {
-        const ShapeId start = module.shape(module.operand(id, 0));
-        if (!shapes.IsTuple(start)) continue;
-        const uint32_t element = module.opcode(id) == Opcode::kCopyDone ? 0 : 1;
-        if (element < shapes.element_count(start) && shapes.IsArray(module.shape(id)) &&
-            differ(shapes.element(start, element), module.shape(id))) {
+        // The shape in which the start hands its result over.
+        ShapeId result = module.shape(module.operand(id, 0));
+        if (module.opcode(id) != Opcode::kAllReduceDone) {
+          const uint32_t element = module.opcode(id) == Opcode::kCopyDone ? 0 : 1;
+          if (!shapes.IsTuple(result) || element >= shapes.element_count(result)) continue;
+          result = shapes.element(result, element);
+        }
+        if (shapes.Compatible(result, module.shape(id)) && differ(result, module.shape(id))) {
           return true;
         }
       }
