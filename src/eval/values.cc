@@ -153,7 +153,8 @@ Result<Value> Engine::PassOn(InstId id, const Value& value, ShapeId declared) {
     Value& leaf = leaves[next++];
     if (leaf.shape == wanted || !shapes().IsArray(wanted)) continue;
     const LayoutId from = shapes().layout(leaf.shape), to = shapes().layout(wanted);
-    if (!to.valid() || shapes().SameOrder(from, to)) {
+    // Inside fusions most values have no layout: they are not bytes anywhere.
+    if (!from.valid() || !to.valid() || shapes().SameOrder(from, to)) {
       ASSIGN_OR_RETURN(leaf, Relayout(id, leaf, wanted));
       continue;
     }
