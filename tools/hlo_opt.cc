@@ -12,6 +12,7 @@
 #include "tools/hlo_opt/flags.h"
 #include "tools/hlo_opt/lists.h"
 #include "tools/hlo_opt/load.h"
+#include "tools/hlo_opt/prove.h"
 
 namespace hlokit {
 namespace {
@@ -63,10 +64,11 @@ struct Observers {
   TimingObserver timing;
   StatsObserver stats;
   ReproducerObserver reproducer;
+  ProveObserver prove;
   std::vector<PassObserver*> list;
 
   Observers(const HloOptFlags& flags, std::string reproducer_path)
-      : print(flags.print), reproducer(std::move(reproducer_path)) {}
+      : print(flags.print), reproducer(std::move(reproducer_path)), prove(flags.prove_seeds) {}
 };
 
 std::string ReproducerPath(const HloOptFlags& flags) {
@@ -85,6 +87,7 @@ Status RunAll(std::vector<Piece>& pieces, const Pipeline& pipeline, const HloOpt
   if (!flags.print.empty()) observers.list.push_back(&observers.print);
   if (flags.timing) observers.list.push_back(&observers.timing);
   if (flags.stats) observers.list.push_back(&observers.stats);
+  if (flags.prove) observers.list.push_back(&observers.prove);
   if (!reproducer_path.empty()) observers.list.push_back(&observers.reproducer);
   std::vector<Diagnostic> warnings;
   RunOptions options{.filter = flags.filter,
@@ -101,6 +104,7 @@ Status RunAll(std::vector<Piece>& pieces, const Pipeline& pipeline, const HloOpt
   }
   for (const Diagnostic& warning : warnings)
     std::fputs(FormatDiagnostic(warning, flags.input).c_str(), stderr);
+  if (flags.prove) std::fputs(observers.prove.Report().c_str(), stderr);
   if (flags.stats) std::fputs(observers.stats.Report().c_str(), stderr);
   if (flags.timing) std::fputs(observers.timing.Report().c_str(), stderr);
   if (observers.reproducer.written()) {

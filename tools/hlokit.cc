@@ -9,6 +9,7 @@
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
 #include "src/cli/common.h"
+#include "src/eval/commands.h"
 #include "src/input/commands.h"
 #include "src/neuron/commands.h"
 #include "src/neuron_ir/commands.h"
@@ -77,6 +78,8 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterDiff(app, exit_code);
   hlokit::cli::RegisterExtract(app, exit_code);
   hlokit::cli::RegisterVerify(app, exit_code);
+  hlokit::cli::RegisterRun(app, exit_code);
+  hlokit::cli::RegisterEqual(app, exit_code);
   hlokit::cli::RegisterConvert(app, exit_code);
   hlokit::cli::RegisterLs(app, exit_code);
   hlokit::RegisterPermute(app, exit_code);

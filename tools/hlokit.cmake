@@ -1,2 +1,2 @@
 add_executable(hlokit ${CMAKE_CURRENT_LIST_DIR}/hlokit.cc)
-target_link_libraries(hlokit PRIVATE hlokit_cli hlokit_verify_command hlokit_input_command hlokit_tensor hlokit_neuron hlokit_neuron_ir)
+target_link_libraries(hlokit PRIVATE hlokit_cli hlokit_verify_command hlokit_input_command hlokit_tensor hlokit_neuron hlokit_neuron_ir hlokit_eval_command)

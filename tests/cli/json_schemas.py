@@ -36,6 +36,9 @@ COMMANDS = [
     ["hlokit", "io-transposes", "suggest", "--format", "json", "INPUT"],
     ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
     ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
+    ["hlokit", "run", "--format", "json", "--max-work", "20000000", "INPUT"],
+    ["hlokit", "equal", "--format", "json", "--seeds", "1", "--max-work", "20000000", "INPUT", "AFTER"],
+    ["hlokit", "equal", "--format", "json", "--seeds", "1", "SQUARE", "TURNED"],
 ]
 # Commands that look at no module.
 ONCE = [
@@ -44,6 +47,8 @@ ONCE = [
     ["hlokit", "devices", "cpu"],
     ["hlokit", "devices", "--device-file", "examples/devices/rows128.json"],
 ]
+# Two modules that differ in every input.
+SQUARE, TURNED = (os.path.join(HERE, "equal", name + ".hlo") for name in ("square", "turned"))
 OTHERS = {"hlokit.ls/1",  # input_forms.py
           "hlokit.neff-inspect/1"}  # neff_wrapper.py
 
@@ -83,7 +88,7 @@ def main():
         validators[name] = jsonschema.Draft202012Validator(schema)
     runs = [(path, command) for path in inputs() for command in COMMANDS] + [("", command) for command in ONCE]
     for path, command in runs:
-        named = {"INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path)} if path else {}
+        named = {"SQUARE": SQUARE, "TURNED": TURNED, "INPUT": path, "INSTRUCTION": entry_root(path), "AFTER": after(path)} if path else {}
         words = [named.get(word, word) for word in command]
         if None in words:
             continue

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 
-STEP = {"scenarios": 1, "cases": 1, "generated": 2, "collectives": 5}
+STEP = {"scenarios": 1, "cases": 1, "generated": 2, "collectives": 5, "evaluate": 2}
 # Rules of backends: a smaller part, since most of what they print is what the base pass prints.
 BACKEND_PASSES = ["cpu-layout-assignment", "gpu-layout-assignment-sm_70", "gpu-layout-assignment-sm_80",
                   "gpu-layout-assignment-sm_90", "gpu-layout-assignment-sm_100", "gpu-layout-assignment-gfx90a",
@@ -20,7 +20,7 @@ BACKEND_STEP = 16
 PASSES = ["print", "layout-assignment", "layout-assignment-unset", "layout-assignment-reverse", "dce",
           "tuple-simplifier", "flatten-call-graph", "layout-normalization-of-base", "all-reduce-combiner",
           "all-reduce-combiner-small", "all-gather-combiner", "all-gather-combiner-any-dim",
-          "reduce-scatter-combiner"]
+          "reduce-scatter-combiner", "evaluate"]
 
 
 def copy(source, target):
@@ -55,14 +55,14 @@ def main():
                 chosen = set(names)
             for file_name in sorted(os.listdir(folder)):
                 path = os.path.join(folder, file_name)
-                if file_name == "unchanged.txt":
+                if file_name in ("unchanged.txt", "exact.txt"):
                     with open(path, encoding="utf-8") as file:
                         same = [name for name in file.read().split() if name in chosen]
                     if same:
                         os.makedirs(os.path.join(target, pass_name, set_name), exist_ok=True)
                         with open(os.path.join(target, pass_name, set_name, file_name), "w") as file:
                             file.write("\n".join(same) + "\n")
-                elif file_name.split(".after.")[0].removesuffix(".fails") in chosen:
+                elif file_name.split(".after.")[0].removesuffix(".fails").removesuffix(".result.txt") in chosen:
                     copy(path, os.path.join(target, pass_name, set_name, file_name))
     for folder, _, files in os.walk(target):
         size += sum(os.path.getsize(os.path.join(folder, f)) for f in files)

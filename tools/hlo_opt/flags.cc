@@ -82,6 +82,10 @@ void AddChecks(CLI::App& app, HloOptFlags& flags) {
   CLI::Option_group& group = *app.add_option_group("Checks and reports");
   group.add_flag("--verify-each", flags.verify_each,
                  "verify at the start and after each changing pass");
+  group.add_flag("--prove", flags.prove,
+                 "run the module before and after each pass: fail when a value differs");
+  group.add_option("--prove-seeds", flags.prove_seeds, "sets of inputs of --prove")
+      ->check(CLI::Range(1, 1000));
   group.add_flag("--xla_unsupported_crash_on_hlo_pass_silent_hlo_change", flags.silent_change,
                  "fail when a pass changes the module without saying so");
   group.add_flag("--xla_unsupported_crash_on_hlo_pass_noop_change", flags.noop_change,

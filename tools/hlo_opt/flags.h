@@ -33,6 +33,8 @@ struct HloOptFlags {
   std::string help_pass;
 
   bool verify_each = false;
+  bool prove = false;
+  int64_t prove_seeds = 4;
   bool silent_change = false, noop_change = false;
   bool timing = false, stats = false;
   PrintObserver::Options print;

@@ -62,6 +62,12 @@ Status Normalizer::BitcastConvert(InstId inst) {
   ShapeId larger = shapes_.rank(from) > shapes_.rank(to) ? from : to;
   std::span<const int64_t> minor_to_major = shapes_.minor_to_major(shapes_.layout(larger));
   if (minor_to_major.empty() || minor_to_major[0] != shapes_.rank(larger) - 1) return Default(inst);
+  // The other dimensions must lie in the same order, or elements would move.
+  ShapeId smaller = larger == from ? to : from;
+  std::span<const int64_t> rest = shapes_.minor_to_major(shapes_.layout(smaller));
+  if (!std::equal(rest.begin(), rest.end(), minor_to_major.begin() + 1, minor_to_major.end())) {
+    return Default(inst);
+  }
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   return RewriteUnary(inst, Opcode::kBitcastConvert, input, Attributes(inst, Keep::kMeaning));
 }

@@ -5,6 +5,17 @@
 #include "src/passes/normalization/normalizer.h"
 
 namespace hlokit {
+namespace {
+
+/// Do tiles and packing put the elements of two arrays of one order in the same places?
+bool SamePlaces(const ShapePool& shapes, ShapeId a, ShapeId b) {
+  const LayoutExtras& x = shapes.extras(shapes.layout(a));
+  const LayoutExtras& y = shapes.extras(shapes.layout(b));
+  return x.tiles == y.tiles && x.element_size_in_bits == y.element_size_in_bits &&
+         x.tail_padding_alignment == y.tail_padding_alignment;
+}
+
+}  // namespace
 
 Status Normalizer::Elementwise(InstId inst) {
   std::vector<InstId> operands;
@@ -19,10 +30,20 @@ Status Normalizer::Elementwise(InstId inst) {
 ShapeId Normalizer::ShapeAfter(InstId input, InstId inst) {
   ElementType type = shapes_.type(module_.shape(inst));
   ShapeId shape = shapes_.WithType(module_.shape(input), type);
-  if (type == shapes_.type(module_.shape(input))) return shape;
-  LayoutExtras extras = shapes_.extras(shapes_.layout(shape));
-  extras.element_size_in_bits = Info(type).bits < 8 ? Info(type).bits : 0;
-  return shapes_.WithLayout(shape, shapes_.WithExtras(shapes_.layout(shape), extras));
+  if (type != shapes_.type(module_.shape(input))) {
+    LayoutExtras extras = shapes_.extras(shapes_.layout(shape));
+    extras.element_size_in_bits = Info(type).bits < 8 ? Info(type).bits : 0;
+    shape = shapes_.WithLayout(shape, shapes_.WithExtras(shapes_.layout(shape), extras));
+  }
+  if (SamePlaces(shapes_, shape, N(inst))) return shape;
+  // The bitcast back would read elements where they are not.
+  if (!options_.reference_quirks) return N(inst);
+  options_.context->Warn(
+      DiagId::kReferenceQuirk,
+      fmt::format("{} {} gets other tiles or packing than its users read, as XLA writes it",
+                  Info(module_.opcode(inst)).text, module_.name(inst)),
+      "layout-normalization{reference-quirks=false} keeps it right");
+  return shape;
 }
 
 Status Normalizer::Unary(InstId inst) {
@@ -142,7 +163,7 @@ Status Normalizer::Transpose(InstId inst) {
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   Permutation dimensions =
       Compose(Q(module_.operand(inst, 0)), Compose(module_.dimensions(inst), P(inst)));
-  if (IsIdentity(dimensions)) {
+  if (IsIdentity(dimensions) && SamePlaces(shapes_, N(inst), module_.shape(input))) {
     ReplaceBy(inst, input);
     return {};
   }

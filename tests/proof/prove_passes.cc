@@ -1,0 +1,289 @@
+// Does every pass leave the values of a module as they were?
+//
+//   prove_passes [--seeds N] [--only PIPELINE] [--limit N] [--show N] [--print] FILE-OR-FOLDER...
+//
+// Runs each pipeline of the table below over each module and compares the values before and after
+// on several sets of inputs, bit by bit. Behind layout assignment the bytes are read strictly in
+// the order that each shape says, so that a wrong layout gives a wrong number. Prints a table of
+// counts; exit code 1 when a value differs or nothing was proven.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fmt/format.h"
+#include "hlokit/equal.h"
+#include "hlokit/file.h"
+#include "hlokit/pass.h"
+#include "hlokit/printer.h"
+#include "hlokit/reader.h"
+#include "hlokit/verifier.h"
+
+namespace hlokit {
+namespace {
+
+struct Row {
+  const char* passes;
+  bool strict;  // layouts are assigned afterwards
+};
+
+constexpr Row kRows[] = {
+    {"layout-assignment", true},
+    {"layout-assignment{entry-layouts=unset}", true},
+    {"layout-assignment{reverse=true}", true},
+    {"layout-assignment{row-reduction=true}", true},
+    {"layout-assignment,layout-normalization", true},
+    {"layout-assignment,layout-normalization{reference-quirks=false}", true},
+    {"layout-assignment{entry-layouts=unset},layout-normalization{reference-quirks=false}", true},
+    {"tuple-simplifier", false},
+    {"dce", false},
+    {"call-inliner", false},
+    {"flatten-call-graph", false},
+    {"all-reduce-combiner{key=stock}", false},
+    {"all-reduce-combiner", false},
+    {"all-gather-combiner{key=stock}", false},
+    {"all-gather-combiner{key=stock by-dim=false}", false},
+    {"all-gather-combiner", false},
+    {"reduce-scatter-combiner{key=stock}", false},
+    {"reduce-scatter-combiner", false},
+    {"io-layout-normalization", false},
+    {"aws_neuron_relax_collectives_layout_constraint", false},
+    {"aws_neuron_relax_collectives_layout_constraint,all-reduce-combiner", false},
+    {"aws_neuron_ensure_descending_layout_in_root", false},
+    {"layout-assignment,aws_neuron_ensure_descending_layout_in_root", true},
+    {"neuron-layout", false},
+    {"flatten-call-graph,call-inliner,tuple-simplifier,dce", false},
+    {"call-inliner,tuple-simplifier,dce,layout-assignment,"
+     "layout-normalization{reference-quirks=false}",
+     true},
+};
+
+struct Counts {
+  int64_t bit_equal = 0, unchanged = 0, warned = 0, disagree = 0, refused = 0, not_run = 0,
+          different = 0;
+};
+
+struct Settings {
+  int64_t seeds = 3, limit = 1 << 30, show = 10;
+  std::string only;
+  bool print = false;  // modules that differ, as they are after the pass
+  std::vector<std::string> files;
+};
+
+void AddPath(const std::string& path, std::vector<std::string>* files) {
+  if (!std::filesystem::is_directory(path)) {
+    files->push_back(path);
+    return;
+  }
+  std::vector<std::string> found;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    if (entry.path().extension() == ".hlo") found.push_back(entry.path().string());
+  }
+  std::sort(found.begin(), found.end());
+  files->insert(files->end(), found.begin(), found.end());
+}
+
+/// The kind of an error, for counting.
+std::string Reason(const Error& error) {
+  if (error.diagnostics.empty()) return "";
+  const DiagId id = error.diagnostics[0].id;
+  return fmt::format("{} {}", DiagCode(id), DiagSummary(id));
+}
+
+/// The result layout in the header is brought up to date:
+/// aws_neuron_ensure_descending_layout_in_root leaves that to its caller.
+void UpdateResultLayout(Module& module) {
+  module.config().entry_computation_layout->result =
+      module.shape(module.computation(module.entry()).root);
+}
+
+bool SaysThatValuesChange(const std::vector<Diagnostic>& warnings) {
+  return std::any_of(warnings.begin(), warnings.end(), [](const Diagnostic& warning) {
+    return warning.id == DiagId::kStampedBitcast || warning.id == DiagId::kReferenceQuirk;
+  });
+}
+
+/// Does some asynchronous pair end in another order than it starts, or a wrapped computation take
+/// another one than it is given? XLA's layout assignment links neither.
+bool AsyncLayoutsDisagree(const Module& module) {
+  const ShapePool& shapes = module.shapes();
+  const auto differ = [&](ShapeId a, ShapeId b) { return !shapes.SameShapeAndOrder(a, b, false); };
+  for (CompId computation : module.computation_order()) {
+    for (InstId id : module.computation(computation).instructions) {
+      const std::string_view opcode = Info(module.opcode(id)).text;
+      if (module.opcode(id) == Opcode::kAsyncStart) {
+        const CompId wrapped = module.called_computations(id)[0];
+        for (uint32_t i = 0; i < module.operand_count(id); ++i) {
+          const InstId parameter = module.computation(wrapped).parameters[i];
+          if (differ(module.shape(module.operand(id, i)), module.shape(parameter))) return true;
+        }
+        const ShapeId result = shapes.element(module.shape(id), 1);
+        if (differ(result, module.shape(module.computation(wrapped).root))) return true;
+      } else if (opcode.ends_with("-done") && module.operand_count(id) == 1) {
+        // The shape in which the start hands its result over.
+        ShapeId result = module.shape(module.operand(id, 0));
+        if (module.opcode(id) != Opcode::kAllReduceDone) {
+          const uint32_t element = module.opcode(id) == Opcode::kCopyDone ? 0 : 1;
+          if (!shapes.IsTuple(result) || element >= shapes.element_count(result)) continue;
+          result = shapes.element(result, element);
+        }
+        if (shapes.Compatible(result, module.shape(id)) && differ(result, module.shape(id))) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+/// Do layouts disagree inside the module, so that only loose reading keeps the values?
+bool LayoutsDisagree(const Module& before, const Module& after, EqualOptions options) {
+  if (!AsyncLayoutsDisagree(after)) return false;
+  options.strict_right = false;
+  Result<EqualReport> loose = CompareModules(before, after, options);
+  return loose && loose->equal;
+}
+
+struct Prover {
+  Settings settings;
+  std::map<std::string, Counts> counts;
+  std::map<std::string, int64_t> reasons;
+  int64_t shown = 0;
+
+  void Show(const std::string& file, const char* passes, const std::string& text) {
+    if (shown++ >= settings.show) return;
+    std::printf("%s: %s\n%s\n", file.c_str(), passes, text.c_str());
+  }
+
+  void Prove(const std::string& file, const Module& before, const Row& row) {
+    Counts& count = counts[row.passes];
+    Result<Pipeline> pipeline = ParsePipeline(row.passes);
+    if (!pipeline) {
+      Show(file, row.passes, FormatError(pipeline.error()));
+      ++count.different;
+      return;
+    }
+    Module after = before;
+    std::vector<Diagnostic> warnings;
+    RunOptions run;
+    run.warnings = &warnings;
+    Result<bool> changed = RunPipeline(after, *pipeline, run);
+    if (!changed) {
+      ++count.refused;
+      ++reasons["refused: " + Reason(changed.error())];
+      return;
+    }
+    if (!*changed && PrintModule(before) == PrintModule(after)) {
+      ++count.unchanged;
+      return;
+    }
+    if (std::string_view(row.passes).ends_with("in_root")) UpdateResultLayout(after);
+    EqualOptions options;
+    options.seeds = settings.seeds;
+    options.ulps = 0;
+    options.strict_right = row.strict;
+    options.max_work = 1 << 24;
+    Result<EqualReport> report = CompareModules(before, after, options);
+    if (!report && SaysThatValuesChange(warnings)) {
+      ++count.warned;
+      return;
+    }
+    if (!report) {
+      // What runs before the pass must run behind it.
+      EqualOptions alone = options;
+      alone.strict_right = false;
+      if (CompareModules(before, before, alone)) {
+        ++count.different;
+        Show(file, row.passes, "cannot run after the pass: " + FormatError(report.error()));
+        if (settings.print) std::printf("%s", PrintModule(after).c_str());
+      } else {
+        ++count.not_run;
+        const std::string message = report.error().diagnostics[0].message;
+        ++reasons["not run: " + message.substr(std::min(message.find('('), message.size()))];
+      }
+      return;
+    }
+    if (!report->equal && SaysThatValuesChange(warnings)) {
+      ++count.warned;
+      return;
+    }
+    if (!report->equal && row.strict && LayoutsDisagree(before, after, options)) {
+      ++count.disagree;
+      return;
+    }
+    if (!report->equal) {
+      ++count.different;
+      report->stand_ins.clear();
+      Show(file, row.passes, EqualText(*report));
+      if (settings.print) std::printf("%s", PrintModule(after).c_str());
+      return;
+    }
+    ++count.bit_equal;
+  }
+
+  void ProveFile(const std::string& file) {
+    Result<std::string> text = ReadFile(file);
+    if (!text) return;
+    Result<Module> module = ReadText(std::move(*text));
+    if (!module || !VerifyModule(*module)) return;
+    ++modules;
+    for (const Row& row : kRows) {
+      if (settings.only.empty() || settings.only == row.passes) Prove(file, *module, row);
+    }
+  }
+
+  int Report() const {
+    std::printf("%-90s %9s %9s %7s %8s %7s %7s %9s\n", "pipeline", "bit-equal", "unchanged",
+                "warned", "disagree", "refused", "not run", "DIFFERENT");
+    int64_t proven = 0, different = 0;
+    for (const Row& row : kRows) {
+      const auto at = counts.find(row.passes);
+      if (at == counts.end()) continue;
+      const Counts& c = at->second;
+      std::printf("%-90s %9ld %9ld %7ld %8ld %7ld %7ld %9ld\n", row.passes, c.bit_equal,
+                  c.unchanged, c.warned, c.disagree, c.refused, c.not_run, c.different);
+      proven += c.bit_equal;
+      different += c.different;
+    }
+    for (const auto& [reason, count] : reasons) std::printf("  %6ld %s\n", count, reason.c_str());
+    std::printf("%ld modules, %ld changes proven bit-equal, %ld different\n", modules, proven,
+                different);
+    return different == 0 && proven > 0 ? 0 : 1;
+  }
+
+  int64_t modules = 0;
+};
+
+int Main(int argc, char** argv) {
+  Prover prover;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const auto number = [&]() { return i + 1 < argc ? std::atol(argv[++i]) : 0; };
+    if (word == "--seeds") {
+      prover.settings.seeds = number();
+    } else if (word == "--limit") {
+      prover.settings.limit = number();
+    } else if (word == "--show") {
+      prover.settings.show = number();
+    } else if (word == "--print") {
+      prover.settings.print = true;
+    } else if (word == "--only") {
+      if (i + 1 < argc) prover.settings.only = argv[++i];
+    } else {
+      AddPath(word, &prover.settings.files);
+    }
+  }
+  for (const std::string& file : prover.settings.files) {
+    if (prover.modules >= prover.settings.limit) break;
+    prover.ProveFile(file);
+  }
+  return prover.Report();
+}
+
+}  // namespace
+}  // namespace hlokit
+
+int main(int argc, char** argv) { return hlokit::Main(argc, argv); }
