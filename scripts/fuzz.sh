@@ -37,9 +37,11 @@ for target in "${targets[@]}"; do
   corpus="build/fuzz/corpus-$target"
   if [ ! -d "$corpus" ]; then
     mkdir -p "$corpus"
+    if [ "$target" = fuzz_neuron ]; then python3 tests/fuzz/neuron_seeds.py "$corpus"; fi
     for seed in "$seeds"/*; do
       # fuzz_assign takes its options from the first byte.
-      if [ "$target" = fuzz_assign ]; then { printf '\0'; cat "$seed"; } >"$corpus/$(basename "$seed")"
+      if [ "$target" = fuzz_neuron ]; then break
+      elif [ "$target" = fuzz_assign ]; then { printf '\0'; cat "$seed"; } >"$corpus/$(basename "$seed")"
       else cp "$seed" "$corpus"; fi
     done
   fi

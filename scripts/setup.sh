@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 
 build_packages=(g++ cmake ninja-build ccache libfmt-dev libcli11-dev nlohmann-json3-dev
                 libprotobuf-dev protobuf-compiler zlib1g-dev libhwy-dev)
-test_packages=(libgtest-dev python3 python3-venv)
+test_packages=(libgtest-dev python3 python3-venv valgrind)
 ci_packages=(clang-format-14 clang-19 libclang-rt-19-dev clang-tidy-19 llvm-19 libbenchmark-dev)
 
 level="${1:-test}"

@@ -9,6 +9,7 @@
 #include "fmt/format.h"
 #include "hlokit/file.h"
 #include "hlokit/pass_observers.h"
+#include "src/base/limits.h"
 #include "tools/hlo_opt/flags.h"
 #include "tools/hlo_opt/lists.h"
 #include "tools/hlo_opt/load.h"
@@ -174,5 +175,6 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is a failed write with a message
+  hlokit::StartWithDefaultLimits();
   return hlokit::Main(argc, argv);
 }

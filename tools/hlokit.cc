@@ -8,6 +8,7 @@
 
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
+#include "src/base/limits.h"
 #include "src/cli/common.h"
 #include "src/eval/commands.h"
 #include "src/input/commands.h"
@@ -64,8 +65,17 @@ int main(int argc, char** argv) {
       "  hlokit assign module.txt             the module after the pass\n"
       "Exit codes: 0 ok, 1 a check said no, 2 usage, 3 cannot parse, 4 unsupported, 5 "
       "verification\n"
-      "failed, 6 input or output failed, 70 internal error.");
+      "failed, 6 input or output failed, 7 a limit was reached, 70 internal error.");
   app.require_subcommand(1);
+  app.fallthrough();  // the two limits may also stand behind the command
+  hlokit::StartWithDefaultLimits();
+  app.add_option("--max-memory",
+                 "most memory to use, for instance 2G; 0: no limit (default: 90 % of the machine)")
+      ->type_name("SIZE")
+      ->check(hlokit::SetMemoryLimit);
+  app.add_option("--timeout", "seconds after which to give up (default: none)")
+      ->type_name("SECONDS")
+      ->check(hlokit::SetTimeLimit);
   app.set_version_flag("--version", std::string("hlokit 0.1.0"));
   int exit_code = 0;
   hlokit::cli::RegisterExplain(app, exit_code);

@@ -12,6 +12,7 @@ enum class ExitCode : int {
   kUnsupported = 4,   ///< understood, but not possible (a bitcast before layout assignment, …)
   kVerifyFailed = 5,  ///< a pass produced or met an inconsistent module
   kIo = 6,            ///< reading or writing failed
+  kLimit = 7,         ///< --max-memory or --timeout was reached
   kInternal = 70,     ///< a bug of ours
 };
 

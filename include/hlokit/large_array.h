@@ -24,14 +24,19 @@ struct LargeArrayAllocator {
     size_t bytes = count * sizeof(T);
     if (bytes < 2 * kHugePage) {
       void* memory = std::malloc(bytes);
-      if (memory == nullptr) throw std::bad_alloc();
+      if (memory == nullptr) NoMemory();
       return static_cast<T*>(memory);
     }
     bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
     void* memory = std::aligned_alloc(kHugePage, bytes);
-    if (memory == nullptr) throw std::bad_alloc();
+    if (memory == nullptr) NoMemory();
     madvise(memory, bytes, MADV_HUGEPAGE);
     return static_cast<T*>(memory);
+  }
+  /// As operator new does it: the handler may end the process with a message.
+  [[noreturn]] static void NoMemory() {
+    if (std::new_handler handler = std::get_new_handler()) handler();
+    throw std::bad_alloc();
   }
   void deallocate(T* memory, size_t) { std::free(memory); }
   template <typename U>

@@ -26,7 +26,7 @@ Result<std::vector<std::vector<size_t>>> LanesOf(Engine& e, const Frame& frame, 
       if (device < 0 || device >= e.device_count() || at == frame.devices.end()) {
         std::unexpected<Error> error = e.Refuse(
             id, fmt::format("device {} takes part, {} are simulated", device, e.device_count()),
-            DiagId::kDeviceMissing);
+            DiagId::kCollectiveDeviceMissing);
         error.error().diagnostics[0].help = "--replicas N simulates more";
         return error;
       }
@@ -338,7 +338,7 @@ Status CollectivePermute(Engine& e, Frame& frame, InstId id, DeviceValues* out) 
       if (at == frame.devices.end()) {
         return e.Refuse(
             id, fmt::format("device {} takes part, {} are simulated", from, e.device_count()),
-            DiagId::kDeviceMissing);
+            DiagId::kCollectiveDeviceMissing);
       }
       source = static_cast<size_t>(at - frame.devices.begin());
     }

@@ -48,7 +48,7 @@ LayoutTrace& LayoutTrace::operator=(LayoutTrace&& other) noexcept {
 void LayoutTrace::NewBlock() {
   constexpr size_t kBytes = sizeof(Record) << kBlockBits;
   void* block = std::aligned_alloc(kBytes, kBytes);
-  if (block == nullptr) throw std::bad_alloc();
+  if (block == nullptr) LargeArrayAllocator<Record>::NoMemory();
   if (!blocks_.empty()) madvise(block, kBytes, MADV_HUGEPAGE);
   blocks_.push_back(static_cast<Record*>(block));
   next_ = blocks_.back();

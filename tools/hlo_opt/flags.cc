@@ -6,6 +6,7 @@
 
 #include "CLI/CLI.hpp"
 #include "fmt/format.h"
+#include "src/base/limits.h"
 #include "tools/hlo_opt/arguments.h"
 
 namespace hlokit {
@@ -47,6 +48,12 @@ void AddInputOutput(CLI::App& app, HloOptFlags& flags, Raw& raw) {
                  "unknown opcodes, attributes, flags and filter names are errors");
   group.add_flag("--no-fill{false},--fill{true}", flags.fill_missing_layouts,
                  "leave shapes without a written layout unset");
+  group.add_option("--max-memory", "most memory to use, for instance 2G; 0: no limit")
+      ->type_name("SIZE")
+      ->check(SetMemoryLimit);
+  group.add_option("--timeout", "seconds after which to give up")
+      ->type_name("SECONDS")
+      ->check(SetTimeLimit);
 }
 
 void AddPasses(CLI::App& app, HloOptFlags& flags, Raw& raw) {
@@ -257,7 +264,7 @@ constexpr const char* kFooter =
     "Flags take one or two dashes, = or a blank, dashes or underscores. XLA_FLAGS is read too.\n"
     "Exit codes: 0 ok, 1 bad command line, unknown pass or unreadable input, 4 a pass cannot "
     "handle the\n"
-    "module, 5 verification failed, 6 writing failed, 70 internal error.";
+    "module, 5 verification failed, 6 writing failed, 7 a limit was reached, 70 internal error.";
 
 }  // namespace
 
