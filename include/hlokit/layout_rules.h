@@ -35,6 +35,12 @@ class LayoutServices {
   virtual bool reverse_order() const = 0;
   /// The entry layout as the caller gave it; leaves without layout are free.
   virtual const ComputationLayout& entry_layout() const = 0;
+  /// Where a value is an operand: users in user order, of each its operand numbers ascending.
+  struct Use {
+    InstId user;
+    uint32_t operand;
+  };
+  virtual std::vector<Use> Uses(InstId value) const = 0;
   /// The instructions of a computation, operands before users (section 1.6).
   virtual std::span<const InstId> PostOrder(CompId computation) const = 0;
 

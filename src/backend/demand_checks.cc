@@ -7,6 +7,9 @@
 namespace hlokit::backend {
 namespace {
 
+/// Pairs that are reported one by one.
+constexpr size_t kMostMeetings = 20;
+
 template <typename T>
 bool Intersect(const std::vector<T>& a, const std::vector<T>& b) {
   return std::any_of(a.begin(), a.end(),
@@ -83,6 +86,7 @@ void CheckDemands(const JsonDocument& json, std::span<const int32_t> nodes,
     to->back().file = file;
   };
   std::map<std::string_view, size_t> ids;
+  size_t meetings = 0;
   for (size_t later = 0; later < demands.size(); ++later) {
     const Demand& b = demands[later];
     auto [known, fresh] = ids.emplace(b.id, later);
@@ -97,10 +101,15 @@ void CheckDemands(const JsonDocument& json, std::span<const int32_t> nodes,
       if (!SameInstructions(a, b)) continue;
       std::string place = SharedPlace(a, b);
       if (place.empty() || (OrderText(a) == OrderText(b) && KeepsExtras(a, b))) continue;
+      if (++meetings > kMostMeetings) continue;
       report(warnings, DiagId::kDeviceRulesMeet, Severity::kWarning, later,
              MeetingText(a, b, place),
              "a must beats a wish, a later must an earlier one, an earlier wish a later one");
     }
+  }
+  if (meetings > kMostMeetings) {
+    report(warnings, DiagId::kDeviceRulesMeet, Severity::kWarning, demands.size() - 1,
+           fmt::format("{} more pairs of demands meet", meetings - kMostMeetings), "");
   }
 }
 

@@ -63,7 +63,7 @@ void DeviceReader::ReadBackend(int32_t at) {
 
 void DeviceReader::ReadVendor(int32_t at) {
   std::optional<Vendor> vendor = VendorFromName(node(at).text);
-  if (vendor) {
+  if (vendor && *vendor != Vendor::kNone) {
     device_.vendor = *vendor;
     return;
   }

@@ -6,7 +6,7 @@
 #include "fmt/format.h"
 #include "src/analysis/attribute_values.h"
 #include "src/backend/demands.h"
-#include "src/backend/rules.h"
+#include "src/backend/gpu_run.h"
 
 namespace hlokit {
 namespace {
@@ -218,8 +218,8 @@ ConvFacts FactsOfConvolution(const Module& module, InstId convolution) {
   return facts;
 }
 
-Status ConstrainConvolutionCall(LayoutServices& services, const Device& device, InstId call) {
-  const Module& module = services.module();
+Status ConstrainConvolutionCall(GpuRun& run, InstId call) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
   const ConvTarget& target = *FindTarget(module, call);
   uint32_t operands = module.operand_count(call);
@@ -233,8 +233,8 @@ Status ConstrainConvolutionCall(LayoutServices& services, const Device& device, 
                   "bias and side input belong to __cudnn$convBiasActivationForward");
   }
   ASSIGN_OR_RETURN(ConvolutionDims dims, DimsOf(module, call));
-  ConvLayout layout = ChooseConvLayout(device, FactsOfConvolution(module, call)).layout;
-  Demands demands(services, call, RuleOf(layout));
+  ConvLayout layout = ChooseConvLayout(run.device, FactsOfConvolution(module, call)).layout;
+  Demands demands(run.services, call, RuleOf(layout));
   auto of_role = [&](Role role, uint32_t rank) {
     return LayoutOf(shapes, layout, role, dims, rank);
   };
@@ -251,8 +251,8 @@ Status ConstrainConvolutionCall(LayoutServices& services, const Device& device, 
   return {};
 }
 
-Status ConstrainRawConvolution(LayoutServices& services, const Device& device, InstId convolution) {
-  const Module& module = services.module();
+Status ConstrainRawConvolution(GpuRun& run, InstId convolution) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
   int64_t kind = module.IntAttr(convolution, AttrKind::kConvolutionKind);
   if (kind == 0) {
@@ -263,8 +263,8 @@ Status ConstrainRawConvolution(LayoutServices& services, const Device& device, I
   if (module.operand_count(convolution) < 2) return {};
   ASSIGN_OR_RETURN(ConvolutionDims dims, DimsOf(module, convolution));
   RestoreRoles(&dims, kind);
-  ConvLayout layout = ChooseConvLayout(device, FactsOfConvolution(module, convolution)).layout;
-  Demands demands(services, convolution, RuleOf(layout));
+  ConvLayout layout = ChooseConvLayout(run.device, FactsOfConvolution(module, convolution)).layout;
+  Demands demands(run.services, convolution, RuleOf(layout));
   for (uint32_t k = 0; k < 2; ++k) {
     TRY(demands.Operand(k, LayoutOf(shapes, layout, k == 0 ? Role::kInput : Role::kFilter, dims,
                                     RankOfOperand(module, convolution, k))));

@@ -1,148 +1,13 @@
 // Which layouts do the operands and the result of a dot need on a GPU? (section 4.5)
 #include <algorithm>
-#include <unordered_set>
 
 #include "src/backend/demands.h"
 #include "src/backend/dot_dims.h"
+#include "src/backend/gpu_run.h"
 #include "src/backend/matrix_groups.h"
-#include "src/backend/rules.h"
 
 namespace hlokit::backend {
 namespace {
-
-bool IsPackedType(ElementType type) {
-  return Info(type).kind != ElementKind::kOther && type != ElementType::kPred &&
-         Info(type).bits < 8;
-}
-
-/// An elementwise operation with two operands (the groups of layout-assignment.md section 7).
-bool IsElementwiseBinary(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kAtan2:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kDivide:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kOr:
-    case Opcode::kPower:
-    case Opcode::kRemainder:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kStochasticConvert:
-    case Opcode::kSubtract:
-    case Opcode::kXor:
-      return true;
-    default:
-      return false;
-  }
-}
-
-bool IsElementwiseUnary(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAbs:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kBitcastConvert:
-    case Opcode::kCbrt:
-    case Opcode::kCeil:
-    case Opcode::kClz:
-    case Opcode::kConvert:
-    case Opcode::kCopy:
-    case Opcode::kCos:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kPopulationCount:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kRsqrt:
-    case Opcode::kSign:
-    case Opcode::kSin:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// The value comes from elements narrower than 8 bits, through operations with one operand and
-/// elementwise ones with two.
-bool IsPacked(const Module& module, InstId value) {
-  std::vector<InstId> open = {value};
-  std::unordered_set<uint32_t> visited;
-  while (!open.empty()) {
-    InstId at = open.back();
-    open.pop_back();
-    while (visited.insert(at.value).second) {
-      if (IsPackedType(module.shapes().type(module.shape(at)))) return true;
-      if (module.operand_count(at) != 1) {
-        if (module.operand_count(at) == 2 && IsElementwiseBinary(module.opcode(at))) {
-          open.push_back(module.operand(at, 1));
-          open.push_back(module.operand(at, 0));
-        }
-        break;
-      }
-      at = module.operand(at, 0);
-    }
-  }
-  return false;
-}
-
-/// The value is an entry parameter whose layout the caller left open, seen through operations that
-/// only move it around.
-bool ComesFromFreeParameter(const LayoutServices& services, InstId value) {
-  const Module& module = services.module();
-  const ShapePool& shapes = module.shapes();
-  if (module.computation_of(value) != module.entry()) return false;
-  std::vector<InstId> open = {value};
-  std::unordered_set<uint32_t> visited;
-  while (!open.empty()) {
-    InstId at = open.back();
-    open.pop_back();
-    if (!visited.insert(at.value).second) continue;
-    Opcode opcode = module.opcode(at);
-    if (opcode == Opcode::kParameter) {
-      size_t number = static_cast<size_t>(module.parameter_number(at));
-      const ComputationLayout& entry = services.entry_layout();
-      if (number >= entry.parameters.size()) continue;
-      std::vector<ShapeId> parts = shapes.Subshapes(entry.parameters[number]);
-      bool any_set = std::any_of(parts.begin(), parts.end(), [&](ShapeId part) {
-        return shapes.IsArray(part) && shapes.layout(part).valid();
-      });
-      if (!any_set) return true;
-    } else if (opcode == Opcode::kConcatenate) {
-      for (InstId operand : module.operands(at)) open.push_back(operand);
-    } else if ((IsElementwiseUnary(opcode) || opcode == Opcode::kTranspose ||
-                opcode == Opcode::kReshape) &&
-               module.operand_count(at) == 1) {
-      open.push_back(module.operand(at, 0));
-    }
-  }
-  return false;
-}
 
 /// The rule of section 4.5 that asks for the contracted dimensions to be fastest on both sides.
 bool NarrowOnBothSides(const Module& module, const Device& device, InstId dot) {
@@ -202,13 +67,13 @@ MatrixLayout Matrix(ShapePool& shapes, ShapeId operand, const DotSide& side) {
   return {FromMajorToMinor(shapes, Joined(side.batch, side.contracting, side.free)), true};
 }
 
-Status ConstrainSide(LayoutServices& services, const Device& device, InstId dot, uint32_t k,
-                     const DotSide& side, bool narrow) {
+Status ConstrainSide(GpuRun& run, InstId dot, uint32_t k, const DotSide& side, bool narrow) {
+  LayoutServices& services = run.services;
   const Module& module = services.module();
   ShapePool& shapes = module.mutable_shapes();
   InstId operand = module.operand(dot, k);
   ShapeId shape = module.shape(operand);
-  if (narrow || (device.flags.pack_dot_operands && IsPacked(module, operand))) {
+  if (narrow || (run.device.flags.pack_dot_operands && run.origins.IsPacked(operand))) {
     return Demands(services, dot, BackendRule::kGpuDotMinorContracting)
         .Operand(k, MinorContracting(shapes, shape, side));
   }
@@ -216,7 +81,7 @@ Status ConstrainSide(LayoutServices& services, const Device& device, InstId dot,
     return Demands(services, dot, BackendRule::kGpuDotMatrix)
         .Operand(k, Matrix(shapes, shape, side).layout);
   }
-  if (!ComesFromFreeParameter(services, operand)) return {};
+  if (!run.origins.IsFreeParameter(operand)) return {};
   MatrixLayout wish = Matrix(shapes, shape, side);
   return Demands(services, dot, BackendRule::kGpuDotFreeParameter)
       .Strength(/*mandatory=*/false, /*dfs=*/!wish.arranged)
@@ -247,34 +112,28 @@ Status ConstrainResult(LayoutServices& services, InstId dot, const DotDims& dims
     return {};
   }
   LayoutId wanted = shapes.DescendingLayout(shapes.rank(module.shape(dot)));
-  bool found = false;
-  for (InstId user : module.users(dot)) {
-    for (uint32_t k = 0; k < module.operand_count(user) && !found; ++k) {
-      if (module.operand(user, k) != dot) continue;
-      ShapeId asked = services.OperandShape(user, k);
-      if (!asked.valid() || !ResultCollapses(module, shapes.layout(asked), dot, dims)) continue;
-      wanted = shapes.layout(asked);
-      found = true;
-    }
-    if (found) break;
+  for (const LayoutServices::Use& use : services.Uses(dot)) {
+    ShapeId asked = services.OperandShape(use.user, use.operand);
+    if (!asked.valid() || !ResultCollapses(module, shapes.layout(asked), dot, dims)) continue;
+    wanted = shapes.layout(asked);
+    break;
   }
   return Demands(services, dot, BackendRule::kGpuDotResult).Output(wanted);
 }
 
 }  // namespace
 
-Status ConstrainDot(LayoutServices& services, const Device& device, InstId dot) {
-  const Module& module = services.module();
+Status ConstrainDot(GpuRun& run, InstId dot) {
+  const Module& module = run.services.module();
   std::optional<DotDims> dims = DimsOfDot(module, dot);
   if (!dims) return {};
-  bool narrow = NarrowOnBothSides(module, device, dot);
-  for (uint32_t k = 0; k < 2; ++k) {
-    TRY(ConstrainSide(services, device, dot, k, dims->side[k], narrow));
-  }
-  return ConstrainResult(services, dot, *dims);
+  bool narrow = NarrowOnBothSides(module, run.device, dot);
+  for (uint32_t k = 0; k < 2; ++k) TRY(ConstrainSide(run, dot, k, dims->side[k], narrow));
+  return ConstrainResult(run.services, dot, *dims);
 }
 
-Status ConstrainTransposeOfDot(LayoutServices& services, InstId transpose) {
+Status ConstrainTransposeOfDot(GpuRun& run, InstId transpose) {
+  LayoutServices& services = run.services;
   const Module& module = services.module();
   if (module.operand_count(transpose) == 0) return {};
   InstId dot = module.operand(transpose, 0);

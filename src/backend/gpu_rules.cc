@@ -3,38 +3,38 @@
 
 #include "fmt/format.h"
 #include "src/backend/demands.h"
-#include "src/backend/rules.h"
+#include "src/backend/gpu_run.h"
 
 namespace hlokit::backend {
 namespace {
 
 // ---- rules that fit into a few lines; the others have files of their own ----
 
-Status ConstrainRaggedDot(LayoutServices& services, const Device&, InstId dot) {
+Status ConstrainRaggedDot(GpuRun& run, InstId dot) {
   // Operand 2 holds the sizes of the groups, in any order.
-  Demands demands(services, dot, BackendRule::kGpuRaggedDot);
+  Demands demands(run.services, dot, BackendRule::kGpuRaggedDot);
   TRY(demands.RowMajorOperand(0));
   TRY(demands.RowMajorOperand(1));
   return demands.RowMajorOutput();
 }
 
-Status ConstrainTranspose(LayoutServices& services, const Device&, InstId transpose) {
-  return ConstrainTransposeOfDot(services, transpose);
+Status ConstrainTranspose(GpuRun& run, InstId transpose) {
+  return ConstrainTransposeOfDot(run, transpose);
 }
 
-Status ConstrainFft(LayoutServices& services, const Device&, InstId fft) {
-  Demands demands(services, fft, BackendRule::kGpuFft);
+Status ConstrainFft(GpuRun& run, InstId fft) {
+  Demands demands(run.services, fft, BackendRule::kGpuFft);
   TRY(demands.RowMajorOperand(0));
   return demands.RowMajorOutput();
 }
 
-Status ConstrainSort(LayoutServices& services, const Device&, InstId sort) {
-  const Module& module = services.module();
+Status ConstrainSort(GpuRun& run, InstId sort) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
   if (module.operand_count(sort) == 0 || shapes.rank(module.shape(module.operand(sort, 0))) <= 1) {
     return {};
   }
-  Demands demands(services, sort, BackendRule::kGpuSort);
+  Demands demands(run.services, sort, BackendRule::kGpuSort);
   TRY(demands.AllOperandsRowMajor());
   std::vector<ShapeId> parts = shapes.Subshapes(module.shape(sort));
   for (uint32_t i = 0; i < parts.size(); ++i) {
@@ -44,12 +44,12 @@ Status ConstrainSort(LayoutServices& services, const Device&, InstId sort) {
   return {};
 }
 
-Status ConstrainTopK(LayoutServices& services, InstId call) {
-  const Module& module = services.module();
+Status ConstrainTopK(GpuRun& run, InstId call) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
   if (module.operand_count(call) == 0) return {};
   uint32_t rank = shapes.rank(module.shape(module.operand(call, 0)));
-  Demands demands(services, call, BackendRule::kGpuTopK);
+  Demands demands(run.services, call, BackendRule::kGpuTopK);
   std::vector<ShapeId> parts = shapes.Subshapes(module.shape(call));
   for (uint32_t i = 0; i < parts.size(); ++i) {
     if (!shapes.IsArray(parts[i]) || shapes.rank(parts[i]) != rank) continue;
@@ -58,8 +58,8 @@ Status ConstrainTopK(LayoutServices& services, InstId call) {
   return {};
 }
 
-Status ConstrainBitcastConvert(LayoutServices& services, const Device&, InstId convert) {
-  const Module& module = services.module();
+Status ConstrainBitcastConvert(GpuRun& run, InstId convert) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
   if (module.operand_count(convert) == 0) return {};
   ShapeId operand = module.shape(module.operand(convert, 0));
@@ -75,15 +75,15 @@ Status ConstrainBitcastConvert(LayoutServices& services, const Device&, InstId c
   std::vector<int64_t> kept;
   for (int64_t d = 0; d < last; ++d) kept.push_back(d);
   LayoutId small = KeepDimensions(shapes, large, kept);
-  Demands demands(services, convert, BackendRule::kGpuBitcastConvert);
+  Demands demands(run.services, convert, BackendRule::kGpuBitcastConvert);
   TRY(demands.Operand(0, operand_is_larger ? large : small));
   return demands.Output(operand_is_larger ? small : large);
 }
 
-Status ConstrainTriangularSolve(LayoutServices& services, const Device&, InstId solve) {
-  const Module& module = services.module();
+Status ConstrainTriangularSolve(GpuRun& run, InstId solve) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
-  Demands demands(services, solve, BackendRule::kGpuTriangularSolve);
+  Demands demands(run.services, solve, BackendRule::kGpuTriangularSolve);
   for (uint32_t k = 0; k < 2 && k < module.operand_count(solve); ++k) {
     TRY(demands.Operand(k, Fortran(shapes, module.shape(module.operand(solve, k)))));
   }
@@ -91,41 +91,40 @@ Status ConstrainTriangularSolve(LayoutServices& services, const Device&, InstId 
 }
 
 /// `dimension` of the output becomes the slowest one.
-Status DimensionMajor(LayoutServices& services, InstId collective, int64_t dimension,
-                      BackendRule rule) {
-  const Module& module = services.module();
-  return Demands(services, collective, rule)
+Status DimensionMajor(GpuRun& run, InstId collective, int64_t dimension, BackendRule rule) {
+  const Module& module = run.services.module();
+  return Demands(run.services, collective, rule)
       .Output(WithDimensionMajorEverywhere(module.mutable_shapes(), module.shape(collective),
                                            dimension));
 }
 
 template <BackendRule rule>
-Status ConstrainCollective(LayoutServices& services, const Device&, InstId collective) {
-  std::span<const int64_t> dimension = services.module().dimensions(collective);
+Status ConstrainCollective(GpuRun& run, InstId collective) {
+  std::span<const int64_t> dimension = run.services.module().dimensions(collective);
   // An all-to-all of a tuple exchanges whole arrays and cuts none of them.
   if (dimension.empty()) return {};
-  return DimensionMajor(services, collective, dimension[0], rule);
+  return DimensionMajor(run, collective, dimension[0], rule);
 }
 
-Status ConstrainRaggedAllToAll(LayoutServices& services, const Device&, InstId collective) {
-  return DimensionMajor(services, collective, 0, BackendRule::kGpuRaggedAllToAll);
+Status ConstrainRaggedAllToAll(GpuRun& run, InstId collective) {
+  return DimensionMajor(run, collective, 0, BackendRule::kGpuRaggedAllToAll);
 }
 
-Status ConstrainSend(LayoutServices& services, const Device&, InstId send) {
-  if (services.module().operand_count(send) == 0) return {};
+Status ConstrainSend(GpuRun& run, InstId send) {
+  if (run.services.module().operand_count(send) == 0) return {};
   // The pass has put a copy in front of every send.
-  InstId copy = services.module().operand(send, 0);
-  Demands demands(services, copy, BackendRule::kGpuSend);
+  InstId copy = run.services.module().operand(send, 0);
+  Demands demands(run.services, copy, BackendRule::kGpuSend);
   TRY(demands.RowMajorOutput());
   return demands.RowMajorOperand(0);
 }
 
-Status ConstrainRecv(LayoutServices& services, const Device&, InstId recv) {
-  return Demands(services, recv, BackendRule::kGpuRecv).RowMajorOutput();
+Status ConstrainRecv(GpuRun& run, InstId recv) {
+  return Demands(run.services, recv, BackendRule::kGpuRecv).RowMajorOutput();
 }
 
-Status ConstrainHostMove(LayoutServices& services, InstId call) {
-  Demands demands(services, call, BackendRule::kGpuHostMove);
+Status ConstrainHostMove(GpuRun& run, InstId call) {
+  Demands demands(run.services, call, BackendRule::kGpuHostMove);
   TRY(demands.RowMajorOperand(0));
   return demands.RowMajorOutput();
 }
@@ -147,8 +146,8 @@ CompId HostComputation(const Module& module, InstId async) {
   return module.execution_thread(called) == kHostThread ? called : CompId();
 }
 
-Status ConstrainAsyncStart(LayoutServices& services, const Device&, InstId start) {
-  const Module& module = services.module();
+Status ConstrainAsyncStart(GpuRun& run, InstId start) {
+  const Module& module = run.services.module();
   ShapePool& shapes = module.mutable_shapes();
   CompId called = HostComputation(module, start);
   ShapeId shape = shapes.ClearLayouts(module.shape(start));
@@ -160,15 +159,15 @@ Status ConstrainAsyncStart(LayoutServices& services, const Device&, InstId start
   for (uint32_t i = 2; i < shapes.element_count(shape); ++i) {
     elements.push_back(shapes.element(shape, i));
   }
-  return Demands(services, start, BackendRule::kGpuHostCall)
+  return Demands(run.services, start, BackendRule::kGpuHostCall)
       .Output(shapes.Tuple(elements), /*allow_alias=*/true);
 }
 
-Status ConstrainAsyncDone(LayoutServices& services, const Device&, InstId done) {
-  const Module& module = services.module();
+Status ConstrainAsyncDone(GpuRun& run, InstId done) {
+  const Module& module = run.services.module();
   CompId called = HostComputation(module, done);
   if (!called.valid()) return {};
-  return Demands(services, done, BackendRule::kGpuHostCall)
+  return Demands(run.services, done, BackendRule::kGpuHostCall)
       .Output(module.shape(module.computation(called).root), /*allow_alias=*/true);
 }
 
@@ -179,15 +178,15 @@ bool IsMatrixCall(const Module& module, InstId call) {
   return module.TextAttr(call, AttrKind::kCustomCallTarget).starts_with("__cublas$lt$matmul");
 }
 
-Status ConstrainCustomCall(LayoutServices& services, const Device& device, InstId call) {
-  const Module& module = services.module();
-  if (IsConvolutionCall(module, call)) return ConstrainConvolutionCall(services, device, call);
+Status ConstrainCustomCall(GpuRun& run, InstId call) {
+  const Module& module = run.services.module();
+  if (IsConvolutionCall(module, call)) return ConstrainConvolutionCall(run, call);
   std::string_view target = module.TextAttr(call, AttrKind::kCustomCallTarget);
-  if (target == "__gpu$TopK") return ConstrainTopK(services, call);
+  if (target == "__gpu$TopK") return ConstrainTopK(run, call);
   if (target == "__cub$DeviceRadixSortUnassignedScratchSize") {
-    return ConstrainSort(services, device, call);
+    return ConstrainSort(run, call);
   }
-  if (target == "MoveToHost" || target == "MoveToDevice") return ConstrainHostMove(services, call);
+  if (target == "MoveToHost" || target == "MoveToDevice") return ConstrainHostMove(run, call);
   if (IsMatrixCall(module, call)) {
     return MakeError(
         ExitCode::kUnsupported, DiagId::kBackendRefuses,
@@ -198,16 +197,16 @@ Status ConstrainCustomCall(LayoutServices& services, const Device& device, InstI
   return {};
 }
 
-Status ConstrainConvolution(LayoutServices& services, const Device& device, InstId convolution) {
-  if (!device.flags.conv_fusion) return {};
-  return ConstrainRawConvolution(services, device, convolution);
+Status ConstrainConvolution(GpuRun& run, InstId convolution) {
+  if (!run.device.flags.conv_fusion) return {};
+  return ConstrainRawConvolution(run, convolution);
 }
 
 // ---- the table ----
 
 struct OpcodeRule {
   Opcode opcode;
-  Status (*constrain)(LayoutServices& services, const Device& device, InstId instruction);
+  Status (*constrain)(GpuRun& run, InstId instruction);
 };
 constexpr OpcodeRule kOpcodeRules[] = {
     {Opcode::kConvolution, ConstrainConvolution},
@@ -236,13 +235,14 @@ class GpuRules final : public LayoutRules {
 
   /// Users before operands, so that the operation nearest to the root is queued first.
   Status AddBackendConstraints(LayoutServices& services, CompId computation) const override {
+    GpuRun run{services, *device_, DotOperandOrigins(services, computation)};
     std::span<const InstId> order = services.PostOrder(computation);
     for (size_t i = order.size(); i-- > 0;) {
       Opcode opcode = services.module().opcode(order[i]);
       const OpcodeRule* rule =
           std::find_if(std::begin(kOpcodeRules), std::end(kOpcodeRules),
                        [&](const OpcodeRule& candidate) { return candidate.opcode == opcode; });
-      if (rule != std::end(kOpcodeRules)) TRY(rule->constrain(services, *device_, order[i]));
+      if (rule != std::end(kOpcodeRules)) TRY(rule->constrain(run, order[i]));
     }
     return {};
   }

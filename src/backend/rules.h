@@ -30,14 +30,6 @@ BackendRule RuleOf(ConvLayout layout);
 /// result of a forward convolution. Invalid when it does not fit.
 LayoutId ConvolutionArrayLayout(const Module& module, InstId convolution, ConvLayout layout,
                                 uint32_t role, uint32_t rank);
-Status ConstrainConvolutionCall(LayoutServices& services, const Device& device, InstId call);
-Status ConstrainRawConvolution(LayoutServices& services, const Device& device, InstId convolution);
-/// The custom call is one of the convolution library.
-bool IsConvolutionCall(const Module& module, InstId call);
-
-/// Section 4.5, and the transpose row of 4.6.
-Status ConstrainDot(LayoutServices& services, const Device& device, InstId dot);
-Status ConstrainTransposeOfDot(LayoutServices& services, InstId transpose);
 
 /// Section 4.9: the layout of the side `target` of a reshape whose side `source` has the layout
 /// `known`; invalid = no suggestion.

@@ -37,7 +37,14 @@ std::string TransferText(const Module& module, const SpaceTransfer& transfer) {
                   PartText(module, module.shape(transfer.instruction), transfer.leaf),
                   MemorySpaceName(transfer.from), MemorySpaceName(transfer.to),
                   HumanBytes(transfer.bytes), loop);
-  if (transfer.reorders) out += "; it changes the layout too";
+  constexpr int64_t kDevice = 0, kHost = 5;
+  if (transfer.reorders) {
+    out += "; it changes the layout too";
+    // backend-hooks.md section 4.7
+    if (transfer.from == kHost && transfer.to == kDevice) {
+      out += ", which XLA refuses on GPUs for copies out of host memory";
+    }
+  }
   return out;
 }
 

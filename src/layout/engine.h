@@ -160,6 +160,7 @@ class Engine final : public LayoutServices {
   int current_priority() const override { return cur_; }
   bool reverse_order() const override { return options_.reverse_order; }
   const ComputationLayout& entry_layout() const override { return given_entry_; }
+  std::vector<Use> Uses(InstId value) const override;
   std::span<const InstId> PostOrder(CompId computation) const override {
     return StoredPostOrder(computation);
   }

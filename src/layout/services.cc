@@ -69,6 +69,15 @@ Status Engine::SetInstructionLayout(LayoutId layout, InstId instruction, LayoutS
   return {};
 }
 
+std::vector<LayoutServices::Use> Engine::Uses(InstId value) const {
+  std::vector<Use> out;
+  for (uint32_t i = uses_begin_[value.value]; i < uses_begin_[value.value + 1]; ++i) {
+    InstId user = operand_users_[uses_[i]];
+    out.push_back({user, uses_[i] - info(user).first_operand});
+  }
+  return out;
+}
+
 LayoutId Engine::BufferLayout(InstId instruction, uint32_t index) const {
   return buffer_constraints_[BufferAt(instruction, index)].layout;
 }

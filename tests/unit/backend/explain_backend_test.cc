@@ -40,8 +40,9 @@ TEST(ExplainBackend, NamesTheRule) {
 
 // The rule books outlive the rules: reports are written when the run is long over.
 TEST(ExplainBackend, OneRuleIsOneCause) {
-  DeviceRun run = RunOn(DeviceNamed("cpu"),
-                  R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1}, f32[4,6]{0,1})->f32[]}
+  DeviceRun run =
+      RunOn(DeviceNamed("cpu"),
+            R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1}, f32[4,6]{0,1})->f32[]}
 ENTRY main {
   x = f32[4,6]{0,1} parameter(0)
   y = f32[4,6]{0,1} parameter(1)
@@ -64,6 +65,7 @@ ENTRY main {
   x = f32[4,6]{1,0} parameter(1)
   d = f32[4,6]{1,0} copy(w)
   e = f32[4,6]{0,1} copy(d)
+  h = f32[4,6]{0,1} copy(w)
   s = f32[4,6] add(d, x)
   m = f32[4,6] custom-call(s), custom_call_target="MoveToHost"
   ROOT t = (f32[4,6], f32[4,6]) tuple(s, m)
@@ -79,14 +81,16 @@ TEST(ExplainBackend, MemorySpaces) {
   EXPECT_EQ(spaces.entry[1].parameter, -1);
   EXPECT_EQ(spaces.entry[1].leaf, 2u);
   // %e changes the layout only and is not listed.
-  ASSERT_EQ(spaces.transfers.size(), 2u);
+  ASSERT_EQ(spaces.transfers.size(), 3u);
   EXPECT_EQ(module.name(spaces.transfers[0].instruction), "d");
   EXPECT_EQ(spaces.transfers[0].from, 5);
   EXPECT_EQ(spaces.transfers[0].to, 0);
   EXPECT_EQ(spaces.transfers[0].bytes, 96);
   EXPECT_FALSE(spaces.transfers[0].reorders);
-  EXPECT_EQ(module.name(spaces.transfers[1].instruction), "m");
-  EXPECT_EQ(spaces.transfers[1].to, 5);
+  EXPECT_EQ(module.name(spaces.transfers[1].instruction), "h");
+  EXPECT_TRUE(spaces.transfers[1].reorders);
+  EXPECT_EQ(module.name(spaces.transfers[2].instruction), "m");
+  EXPECT_EQ(spaces.transfers[2].to, 5);
 }
 
 // Entry layouts keep their memory space through the pass (layout-assignment.md section 10.6).
@@ -95,6 +99,25 @@ TEST(ExplainBackend, EntryKeepsItsMemorySpaces) {
   const ComputationLayout& entry = *run.module.config().entry_computation_layout;
   EXPECT_EQ(layout_test::Layouts(run.module, entry.parameters[0]), "{1,0:S(5)}");
   EXPECT_EQ(layout_test::Layouts(run.module, entry.result), "({1,0}, {1,0:S(5)})");
+}
+
+// The custom call writes on-chip memory into its layout; the result wants another order.
+TEST(ExplainBackend, CopiesThatChangeBothAreAClassOfTheirOwn) {
+  DeviceRun run = RunOn(
+      DeviceNamed("generic"),
+      R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(f32[4,6]{1,0}, f32[4,6]{1,0})}
+ENTRY main {
+  x = f32[4,6] parameter(0)
+  c = f32[4,6]{0,1:S(1)} custom-call(x), custom_call_target="a", operand_layout_constraints={f32[4,6]{1,0}}
+  d = f32[4,6]{0,1} custom-call(x), custom_call_target="b", operand_layout_constraints={f32[4,6]{1,0}}
+  ROOT t = (f32[4,6], f32[4,6]) tuple(c, d)
+})");
+  Explanation explanation = Explain(run.module, run.report, run.trace, 0);
+  std::vector<CopyClass> classes;
+  for (const ExplainedCopy& copy : explanation.copies) {
+    classes.push_back(explanation.causes[copy.cause].copy_class);
+  }
+  EXPECT_EQ(classes, (std::vector<CopyClass>{CopyClass::kBoth, CopyClass::kLayout}));
 }
 
 TEST(ExplainBackend, SpaceNames) {
