@@ -48,6 +48,9 @@ struct EvalOptions {
   bool strict_layouts = false;
   /// Called after every instruction outside of scalar functions, for each device.
   std::function<void(InstId id, uint32_t device, const ObservedValue& value)> observer;
+  /// Gets a hash of every value that leaves the module on the way (outfeed, send), in the order of
+  /// execution.
+  std::vector<uint64_t>* effects = nullptr;
   /// Gets one line per instruction whose value is a stand-in: custom calls, infeed, recv, random
   /// numbers.
   std::vector<std::string>* stand_ins = nullptr;

@@ -124,98 +124,120 @@ void MoveSlice(const ArrayView& array, int64_t dimension, int64_t step, std::byt
        : MoveBox(array.width(), sizes, slice, dense, base, outer);
 }
 
-/// One scan on one device.
-Result<Value> ScanOne(Engine& e, Frame& frame, InstId id, size_t lane) {
-  const Module& module = e.module();
-  const ShapePool& shapes = e.shapes();
-  const CompId step_computation = module.called_computations(id)[0];
-  const std::span<const InstId> parameters = module.computation(step_computation).parameters;
-  const size_t carries = static_cast<size_t>(module.IntAttr(id, AttrKind::kNumCarries));
-  const size_t operands = module.operand_count(id);
-  const int64_t dimension = module.dimensions(id)[0];
-  if (carries > operands || parameters.size() != operands || !shapes.IsTuple(module.shape(id))) {
-    return e.Refuse(id, "the computation does not fit the operands");
+/// One scan on one device: inputs are cut into slices, carries go from step to step.
+class ScanRun {
+ public:
+  ScanRun(Engine& e, Frame& frame, InstId id, size_t lane)
+      : e_(e), frame_(frame), id_(id), lane_(lane), module_(e.module()), shapes_(e.shapes()) {}
+  Result<Value> Run() {
+    TRY(Prepare());
+    const bool reverse = module_.IntAttr(id_, AttrKind::kIsReverse) != 0;
+    for (int64_t n = 0; n < steps_; ++n) TRY(Step(reverse ? steps_ - 1 - n : n));
+    std::vector<Value> elements;
+    for (size_t i = 0; i < out_.size(); ++i) {
+      ASSIGN_OR_RETURN(Value value, e_.Store(id_, leaves_[i], std::move(out_[i])));
+      elements.push_back(std::move(value));
+    }
+    for (size_t i = 0; i < state_.size(); ++i) {
+      ASSIGN_OR_RETURN(Value value, e_.Relayout(id_, state_[i], leaves_[out_.size() + i]));
+      elements.push_back(std::move(value));
+    }
+    return e_.Tuple(module_.shape(id_), std::move(elements));
   }
-  const size_t inputs = operands - carries;
-  std::vector<ShapeId> leaves;
-  for (uint32_t i = 0; i < shapes.element_count(module.shape(id)); ++i) {
-    leaves.push_back(shapes.element(module.shape(id), i));
+
+ private:
+  const Value& Operand(size_t i) const {
+    return e_.Operand(frame_, id_, static_cast<uint32_t>(i))[lane_];
   }
-  if (leaves.size() < carries) return e.Refuse(id, "the result has too few elements");
-  const size_t outputs = leaves.size() - carries;
-  std::vector<std::shared_ptr<Storage>> in, out;
-  int64_t steps = -1;
-  for (size_t i = 0; i < inputs; ++i) {
-    const Value& value = e.Operand(frame, id, static_cast<uint32_t>(i))[lane];
-    ASSIGN_OR_RETURN(std::shared_ptr<Storage> bytes, e.Logical(id, value));
-    in.push_back(std::move(bytes));
-    steps = shapes.sizes(value.shape)[dimension];
+
+  Status Prepare() {
+    computation_ = module_.called_computations(id_)[0];
+    const size_t carries = static_cast<size_t>(module_.IntAttr(id_, AttrKind::kNumCarries));
+    const size_t operands = module_.operand_count(id_);
+    const ShapeId shape = module_.shape(id_);
+    if (carries > operands || !shapes_.IsTuple(shape) || shapes_.element_count(shape) < carries ||
+        module_.computation(computation_).parameters.size() != operands) {
+      return e_.Refuse(id_, "the computation does not fit the operands");
+    }
+    dimension_ = module_.dimensions(id_)[0];
+    for (uint32_t i = 0; i < shapes_.element_count(shape); ++i) {
+      leaves_.push_back(shapes_.element(shape, i));
+    }
+    for (size_t i = 0; i < operands - carries; ++i) {
+      ASSIGN_OR_RETURN(std::shared_ptr<Storage> bytes, e_.Logical(id_, Operand(i)));
+      in_.push_back(std::move(bytes));
+      steps_ = shapes_.sizes(Operand(i).shape)[dimension_];
+    }
+    for (size_t i = 0; i < leaves_.size() - carries; ++i) {
+      const int64_t bytes =
+          shapes_.ElementCount(leaves_[i]) * StorageBytes(shapes_.type(leaves_[i]));
+      ASSIGN_OR_RETURN(std::shared_ptr<Storage> made,
+                       e_.Allocate(id_, static_cast<uint64_t>(bytes)));
+      out_.push_back(std::move(made));
+      if (steps_ < 0) steps_ = shapes_.sizes(leaves_[i])[dimension_];
+    }
+    for (size_t i = operands - carries; i < operands; ++i) state_.push_back(Operand(i));
+    return {};
   }
-  for (size_t i = 0; i < outputs; ++i) {
-    const int64_t count = shapes.ElementCount(leaves[i]);
-    ASSIGN_OR_RETURN(
-        std::shared_ptr<Storage> bytes,
-        e.Allocate(id, static_cast<uint64_t>(count * StorageBytes(shapes.type(leaves[i])))));
-    out.push_back(std::move(bytes));
-    if (steps < 0) steps = shapes.sizes(leaves[i])[dimension];
+
+  Result<Value> Slice(size_t i, int64_t step) {
+    const ArrayView view = e_.View(Operand(i), *in_[i]);
+    const ShapeId shape = module_.shape(module_.computation(computation_).parameters[i]);
+    if (!shapes_.IsArray(shape) || shapes_.type(shape) != view.type ||
+        shapes_.ElementCount(shape) * steps_ != view.count) {
+      return e_.Refuse(id_, "the computation does not fit the operands");
+    }
+    std::vector<std::byte> slice(static_cast<size_t>(view.count / steps_ * view.width()));
+    MoveSlice(view, dimension_, step, slice.data(), true);
+    return e_.Store(id_, shape, slice.data());
   }
-  std::vector<Value> state;
-  for (size_t i = inputs; i < operands; ++i) {
-    state.push_back(e.Operand(frame, id, static_cast<uint32_t>(i))[lane]);
-  }
-  const bool reverse = module.IntAttr(id, AttrKind::kIsReverse) != 0;
-  for (int64_t n = 0; n < steps; ++n) {
-    const int64_t step = reverse ? steps - 1 - n : n;
+
+  Status Step(int64_t step) {
     std::vector<DeviceValues> arguments;
-    for (size_t i = 0; i < inputs; ++i) {
-      const Value& value = e.Operand(frame, id, static_cast<uint32_t>(i))[lane];
-      const ArrayView view = e.View(value, *in[i]);
-      const ShapeId slice_shape = module.shape(parameters[i]);
-      if (!shapes.IsArray(slice_shape) || shapes.type(slice_shape) != view.type ||
-          shapes.ElementCount(slice_shape) * steps != view.count) {
-        return e.Refuse(id, "the computation does not fit the operands");
-      }
-      std::vector<std::byte> slice(static_cast<size_t>(view.count / steps * view.width()));
-      MoveSlice(view, dimension, step, slice.data(), true);
-      ASSIGN_OR_RETURN(Value argument, e.Store(id, slice_shape, slice.data()));
-      arguments.push_back({std::move(argument)});
+    for (size_t i = 0; i < in_.size(); ++i) {
+      ASSIGN_OR_RETURN(Value slice, Slice(i, step));
+      arguments.push_back({std::move(slice)});
     }
-    for (const Value& carry : state) arguments.push_back({carry});
+    for (const Value& carry : state_) arguments.push_back({carry});
     DeviceValues result;
-    TRY(e.Run(step_computation, frame.devices.subspan(lane, 1), arguments, &result));
-    if (result[0].elements == nullptr || result[0].elements->size() != leaves.size()) {
-      return e.Refuse(id, "the computation does not fit the result");
+    TRY(e_.Run(computation_, frame_.devices.subspan(lane_, 1), arguments, &result));
+    if (result[0].elements == nullptr || result[0].elements->size() != leaves_.size()) {
+      return e_.Refuse(id_, "the computation does not fit the result");
     }
-    for (size_t i = 0; i < outputs; ++i) {
-      const Value& slice = (*result[0].elements)[i];
-      ASSIGN_OR_RETURN(std::shared_ptr<Storage> bytes, e.Logical(id, slice));
-      const ArrayView view{shapes.type(leaves[i]), shapes.sizes(leaves[i]), out[i]->data(),
-                           shapes.ElementCount(leaves[i])};
-      if (bytes->size() * static_cast<uint64_t>(steps) != out[i]->size()) {
-        return e.Refuse(id, "the computation does not fit the result");
+    for (size_t i = 0; i < out_.size(); ++i) {
+      ASSIGN_OR_RETURN(std::shared_ptr<Storage> bytes, e_.Logical(id_, (*result[0].elements)[i]));
+      if (bytes->size() * static_cast<uint64_t>(steps_) != out_[i]->size()) {
+        return e_.Refuse(id_, "the computation does not fit the result");
       }
-      MoveSlice(view, dimension, step, bytes->data(), false);
+      const ArrayView view{shapes_.type(leaves_[i]), shapes_.sizes(leaves_[i]), out_[i]->data(),
+                           shapes_.ElementCount(leaves_[i])};
+      MoveSlice(view, dimension_, step, bytes->data(), false);
     }
-    for (size_t i = 0; i < carries; ++i) state[i] = (*result[0].elements)[outputs + i];
+    for (size_t i = 0; i < state_.size(); ++i) {
+      state_[i] = (*result[0].elements)[out_.size() + i];
+    }
+    return {};
   }
-  std::vector<Value> elements;
-  for (size_t i = 0; i < outputs; ++i) {
-    ASSIGN_OR_RETURN(Value value, e.Store(id, leaves[i], std::move(out[i])));
-    elements.push_back(std::move(value));
-  }
-  for (size_t i = 0; i < carries; ++i) {
-    ASSIGN_OR_RETURN(Value value, e.Relayout(id, state[i], leaves[outputs + i]));
-    elements.push_back(std::move(value));
-  }
-  return e.Tuple(module.shape(id), std::move(elements));
-}
+
+  Engine& e_;
+  Frame& frame_;
+  InstId id_;
+  size_t lane_;
+  const Module& module_;
+  const ShapePool& shapes_;
+  CompId computation_;
+  int64_t dimension_ = 0, steps_ = -1;
+  std::vector<ShapeId> leaves_;                     // outputs, then carries
+  std::vector<std::shared_ptr<Storage>> in_, out_;  // row-major
+  std::vector<Value> state_;
+};
 
 }  // namespace
 
 Status Scan(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   out->resize(frame.devices.size());
   for (size_t lane = 0; lane < out->size(); ++lane) {
-    ASSIGN_OR_RETURN((*out)[lane], ScanOne(e, frame, id, lane));
+    ASSIGN_OR_RETURN((*out)[lane], ScanRun(e, frame, id, lane).Run());
   }
   return {};
 }

@@ -87,23 +87,36 @@ const Engine::Plan& Engine::PlanOf(CompId computation) {
   // Depth-first from the root with a stack of (instruction, next operand).
   enum : uint32_t { kUnseen = 0xffffffffu, kOpen = 0xfffffffeu };
   for (InstId id : module_.computation(computation).instructions) position_[id.value] = kUnseen;
-  std::vector<std::pair<InstId, uint32_t>> stack = {{module_.computation(computation).root, 0}};
-  position_[stack[0].first.value] = kOpen;
-  while (!stack.empty()) {
-    auto& [id, next] = stack.back();
-    if (next < module_.operand_count(id)) {
-      const InstId operand = module_.operand(id, next++);
-      if (position_[operand.value] != kUnseen) continue;
-      position_[operand.value] = kOpen;
-      stack.emplace_back(operand, 0);
-      continue;
-    }
-    position_[id.value] = static_cast<uint32_t>(plan->order.size());
-    plan->order.push_back(id);
-    stack.pop_back();
+  std::vector<InstId> wanted;
+  for (InstId id : module_.computation(computation).instructions) {
+    const Opcode opcode = module_.opcode(id);
+    const bool leaves = opcode == Opcode::kOutfeed || opcode == Opcode::kSend;
+    if (leaves && options_.effects != nullptr) wanted.push_back(id);
   }
+  wanted.push_back(module_.computation(computation).root);
+  std::vector<std::pair<InstId, uint32_t>> stack;
+  for (InstId id : wanted) {
+    if (position_[id.value] != kUnseen) continue;
+    stack.emplace_back(id, 0);
+    position_[id.value] = kOpen;
+    while (!stack.empty()) {
+      auto& [top, next] = stack.back();
+      if (next < module_.operand_count(top)) {
+        const InstId operand = module_.operand(top, next++);
+        if (position_[operand.value] != kUnseen) continue;
+        position_[operand.value] = kOpen;
+        stack.emplace_back(operand, 0);
+        continue;
+      }
+      position_[top.value] = static_cast<uint32_t>(plan->order.size());
+      plan->order.push_back(top);
+      stack.pop_back();
+    }
+  }
+  plan->root = position_[module_.computation(computation).root.value];
   plan->dead.resize(plan->order.size());
   std::vector<bool> read(plan->order.size());
+  read[plan->root] = true;  // handed to the caller
   for (size_t i = plan->order.size(); i-- > 0;) {
     for (InstId operand : module_.operands(plan->order[i])) {
       const uint32_t at = position_[operand.value];
@@ -130,7 +143,7 @@ Status Engine::Run(CompId computation, std::span<const uint32_t> devices,
     status = RunInstruction(frame, plan.order[i], &frame.slots[i]);
     for (uint32_t dead : plan.dead[i]) DeviceValues().swap(frame.slots[dead]);
   }
-  if (status) *result = std::move(frame.slots.back());
+  if (status) *result = std::move(frame.slots[plan.root]);
   --depth_;
   return status;
 }

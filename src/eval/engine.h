@@ -106,9 +106,11 @@ class Engine {
   Result<const PhysicalOrder*> Order(InstId id, ShapeId array);
 
  private:
-  /// The instructions that the root needs, operands first, and what dies behind each of them.
+  /// The instructions that the root (and, when asked for, outfeed and send) needs, operands first,
+  /// and what dies behind each of them.
   struct Plan {
     std::vector<InstId> order;
+    uint32_t root = 0;                        // position
     std::vector<std::vector<uint32_t>> dead;  // positions whose last reader this is
   };
   const Plan& PlanOf(CompId computation);

@@ -69,7 +69,7 @@ bool Function::Compile(CompId computation) {
   for (InstId id : plan.order) {
     const Opcode opcode = module.opcode(id);
     if (opcode == Opcode::kParameter) continue;
-    if (opcode == Opcode::kTuple && id == plan.order.back()) break;
+    if (opcode == Opcode::kTuple && id == plan.order[plan.root]) break;
     if (!IsScalar(shapes, module.shape(id))) return false;
     if (opcode == Opcode::kConstant) {
       const LiteralId literal = module.literal_of(id);
@@ -99,7 +99,7 @@ bool Function::Compile(CompId computation) {
     add(id);
     steps_.push_back(step);
   }
-  const InstId root = plan.order.back();
+  const InstId root = plan.order[plan.root];
   if (shapes.IsTuple(module.shape(root))) {
     if (module.opcode(root) != Opcode::kTuple) return false;
     for (InstId operand : module.operands(root)) {

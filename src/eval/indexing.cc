@@ -139,10 +139,10 @@ Status Gather(OpContext& c) {
   return {};
 }
 
-Status Scatter(OpContext& c) {
-  const size_t n = c.in.size() / 2;
-  const ArrayView indices = c.in[n];
-  ASSIGN_OR_RETURN(Function combine, Function::Make(c, c.module.to_apply(c.id)));
+namespace {
+
+/// Copies the operands to the results; refuses a computation that does not fit.
+Status StartScatter(OpContext& c, const Function& combine, size_t n) {
   if (combine.parameters() != 2 * n || combine.results() != n || c.out.size() != n) {
     return c.Refuse("the computation does not fit the operands");
   }
@@ -156,6 +156,27 @@ Status Scatter(OpContext& c) {
                   static_cast<size_t>(c.out[i].count * c.out[i].width()));
     }
   }
+  return {};
+}
+
+/// Combines element `update` of the updates into element `target` of the results.
+Status CombineOne(OpContext& c, Function& combine, size_t n, int64_t target, int64_t update,
+                  std::vector<const std::byte*>& arguments, std::vector<std::byte*>& results) {
+  for (size_t i = 0; i < n; ++i) {
+    results[i] = c.out[i].data + target * c.out[i].width();
+    arguments[i] = results[i];
+    arguments[n + i] = c.in[n + 1 + i].data + update * c.in[n + 1 + i].width();
+  }
+  return combine.Apply(arguments, results, 1);
+}
+
+}  // namespace
+
+Status Scatter(OpContext& c) {
+  const size_t n = c.in.size() / 2;
+  const ArrayView indices = c.in[n], updates = c.in[n + 1];
+  ASSIGN_OR_RETURN(Function combine, Function::Make(c, c.module.to_apply(c.id)));
+  TRY(StartScatter(c, combine, n));
   IndexMap map;
   map.index_to_operand = c.ints(AttrKind::kScatterDimsToOperandDims);
   map.operand_batching = c.ints(AttrKind::kInputBatchingDims);
@@ -164,23 +185,20 @@ Status Scatter(OpContext& c) {
   const std::span<const int64_t> window_dims = c.ints(AttrKind::kUpdateWindowDims);
   const std::span<const int64_t> inserted = c.ints(AttrKind::kInsertedWindowDims);
   const std::span<const int64_t> sizes = c.out[0].sizes;
-  const ArrayView updates = c.in[n + 1];
-  if (updates.count == 0) return {};
-  std::vector<int64_t> operand_of_window;
+  // Dimensions of the operand that a window covers, and how far.
+  std::vector<int64_t> operand_of_window, window(sizes.size(), 1);
   for (int64_t d = 0; d < static_cast<int64_t>(sizes.size()); ++d) {
-    if (!Contains(inserted, d) && !Contains(map.operand_batching, d))
-      operand_of_window.push_back(d);
+    if (Contains(inserted, d) || Contains(map.operand_batching, d)) continue;
+    if (operand_of_window.size() == window_dims.size()) {
+      return c.Refuse("update_window_dims do not fit the operand");
+    }
+    window[d] = updates.sizes[window_dims[operand_of_window.size()]];
+    operand_of_window.push_back(d);
   }
-  if (operand_of_window.size() != window_dims.size()) {
-    return c.Refuse("update_window_dims do not fit the operand");
-  }
-  std::vector<int64_t> window(sizes.size(), 1);
-  for (size_t i = 0; i < window_dims.size(); ++i) {
-    window[operand_of_window[i]] = updates.sizes[window_dims[i]];
-  }
+  if (updates.count == 0) return {};
   const std::vector<int64_t> strides = RowMajorStrides(sizes);
   const std::vector<int64_t> index_strides = RowMajorStrides(indices.sizes);
-  std::vector<int64_t> position(updates.sizes.size(), 0), batch, start(sizes.size(), 0), at;
+  std::vector<int64_t> position(updates.sizes.size(), 0), batch, start(sizes.size(), 0);
   std::vector<const std::byte*> arguments(2 * n);
   std::vector<std::byte*> results(n);
   int64_t update = 0;
@@ -190,23 +208,18 @@ Status Scatter(OpContext& c) {
       if (!Contains(window_dims, d)) batch.push_back(position[d]);
     }
     SliceStart(map, indices, index_strides, batch, &start);
-    at = start;
-    for (size_t i = 0; i < window_dims.size(); ++i)
-      at[operand_of_window[i]] += position[window_dims[i]];
     // A window that does not fit into the operand as a whole is left out.
     bool inside = true;
-    int64_t target = 0;
-    for (size_t d = 0; d < at.size(); ++d) {
+    for (size_t d = 0; d < start.size(); ++d) {
       inside = inside && start[d] >= 0 && start[d] <= sizes[d] - window[d];
-      target += inside ? at[d] * strides[d] : 0;
     }
     if (inside) {
-      for (size_t i = 0; i < n; ++i) {
-        results[i] = c.out[i].data + target * c.out[i].width();
-        arguments[i] = results[i];
-        arguments[n + i] = c.in[n + 1 + i].data + update * c.in[n + 1 + i].width();
+      for (size_t i = 0; i < operand_of_window.size(); ++i) {
+        start[operand_of_window[i]] += position[window_dims[i]];
       }
-      TRY(combine.Apply(arguments, results, 1));
+      int64_t target = 0;
+      for (size_t d = 0; d < start.size(); ++d) target += start[d] * strides[d];
+      TRY(CombineOne(c, combine, n, target, update, arguments, results));
     }
     ++update;
   } while (NextIndex(updates.sizes, position));

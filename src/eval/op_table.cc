@@ -141,7 +141,7 @@ constexpr ValueRow kValueRows[] = {
     {Opcode::kGetTupleElement, GetTupleElement},
     {Opcode::kInfeed, Infeed},
     {Opcode::kOptimizationBarrier, PassFirst},
-    {Opcode::kOutfeed, Token},
+    {Opcode::kOutfeed, Outfeed},
     {Opcode::kParameter, Parameter},
     {Opcode::kPartitionId, DeviceId},
     {Opcode::kRecv, Recv},

@@ -21,12 +21,33 @@ uint64_t HashText(std::string_view text) {
   return hash;
 }
 
+/// Notes what a device hands to the outside.
+Status NoteEffect(Engine& e, InstId id, const Value& value, uint64_t seed) {
+  if (e.options().effects == nullptr) return {};
+  ASSIGN_OR_RETURN(const uint64_t hash, e.Hash(id, value, seed));
+  e.options().effects->push_back(hash);
+  return {};
+}
+
 }  // namespace
 
 Status Token(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   ASSIGN_OR_RETURN(const Value token, e.Zero(id, e.module().shape(id)));
   out->assign(frame.devices.size(), token);
   return {};
+}
+
+Status Outfeed(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
+  const Module& module = e.module();
+  const Attr* shape = module.FindAttr(id, AttrKind::kOutfeedShape);
+  for (size_t lane = 0; lane < frame.devices.size(); ++lane) {
+    Value value = e.Operand(frame, id, 0)[lane];
+    if (shape != nullptr && module.shapes().Compatible(value.shape, ShapeId(shape->low))) {
+      ASSIGN_OR_RETURN(value, e.PassOn(id, value, ShapeId(shape->low)));
+    }
+    TRY(NoteEffect(e, id, value, frame.devices[lane]));
+  }
+  return Token(e, frame, id, out);
 }
 
 Status Infeed(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
@@ -49,6 +70,9 @@ Status Send(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
     std::vector<Value> elements;
     ASSIGN_OR_RETURN(Value data,
                      e.PassOn(id, e.Operand(frame, id, 0)[lane], shapes.element(shape, 0)));
+    TRY(NoteEffect(e, id, data,
+                   static_cast<uint64_t>(e.module().IntAttr(id, AttrKind::kChannelId)) << 32 |
+                       frame.devices[lane]));
     elements.push_back(std::move(data));
     for (uint32_t i = 1; i < shapes.element_count(shape); ++i) {
       ASSIGN_OR_RETURN(Value rest, e.Zero(id, shapes.element(shape, i)));

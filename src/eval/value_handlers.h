@@ -30,6 +30,7 @@ Status AsyncStart(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 
 // outside.cc
 Status Token(Engine& e, Frame& frame, InstId id, DeviceValues* out);
+Status Outfeed(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status Infeed(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status Send(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status Recv(Engine& e, Frame& frame, InstId id, DeviceValues* out);

@@ -230,7 +230,7 @@ def run_batch(bin_dir, modules):
                               capture_output=True, text=True, timeout=600)
     if done.returncode != 0:
         return None, done.stderr[:2000]
-    return re.split(r"\n// -----\n", done.stdout), ""
+    return re.split(r"(?m)^(?=HloModule )", done.stdout)[1:], ""
 
 
 def main():

@@ -1,6 +1,7 @@
 // Does every pass leave the values of a module as they were?
 //
-//   prove_passes [--seeds N] [--only PIPELINE] [--limit N] [--show N] [--print] FILE-OR-FOLDER...
+//   prove_passes [--mutate] [--seeds N] [--only PIPELINE] [--limit N] [--show N] [--print]
+//   FILE-OR-FOLDER...
 //
 // Runs each pipeline of the table below over each module and compares the values before and after
 // on several sets of inputs, bit by bit. Behind layout assignment the bytes are read strictly in
@@ -69,6 +70,7 @@ struct Counts {
 struct Settings {
   int64_t seeds = 3, limit = 1 << 30, show = 10;
   std::string only;
+  bool mutate = false;
   bool print = false;  // modules that differ, as they are after the pass
   std::vector<std::string> files;
 };
@@ -224,18 +226,94 @@ struct Prover {
     ++count.bit_equal;
   }
 
+  /// Copies that change the order of an array whose elements can be told apart.
+  static bool ChangesOrder(const Module& module, InstId id) {
+    const ShapePool& shapes = module.shapes();
+    if (module.opcode(id) != Opcode::kCopy || !shapes.IsArray(module.shape(id))) return false;
+    const ShapeId from = module.shape(module.operand(id, 0));
+    if (!shapes.layout(from).valid() || !shapes.layout(module.shape(id)).valid()) return false;
+    const std::span<const int64_t> sizes = shapes.sizes(from);
+    const auto large = [&](ShapeId shape) {
+      std::vector<int64_t> out;
+      for (int64_t d : shapes.minor_to_major(shapes.layout(shape))) {
+        if (sizes[static_cast<size_t>(d)] != 1) out.push_back(d);
+      }
+      return out;
+    };
+    return shapes.ElementCount(from) > 0 && large(from) != large(module.shape(id));
+  }
+
+  /// Every value that one instruction takes in a run, leaf by leaf.
+  static std::vector<HostLeaves> ValuesOf(const Module& module, InstId wanted, int64_t seeds) {
+    std::vector<HostLeaves> values;
+    EvalOptions options;
+    options.strict_layouts = true;
+    options.max_work = 1 << 24;
+    options.observer = [&](InstId id, uint32_t, const ObservedValue& value) {
+      if (id == wanted) values.push_back(value.Leaves());
+    };
+    for (int64_t seed = 0; seed < seeds; ++seed) {
+      const HostLeaves inputs =
+          MakeInputs(module, seed == 0 ? InputRule::kDistinct : InputRule::kExtreme,
+                     static_cast<uint64_t>(seed));
+      (void)Evaluate(module, {&inputs, 1}, options);
+    }
+    return values;
+  }
+
+  void Mutate(const std::string& file, const Module& before) {
+    Module after = before;
+    Result<Pipeline> pipeline = ParsePipeline("layout-assignment");
+    if (!pipeline || !RunPipeline(after, *pipeline)) return;
+    EqualOptions options;
+    options.seeds = settings.seeds;
+    options.ulps = 0;
+    options.strict_right = true;
+    options.max_work = 1 << 24;
+    const Result<EqualReport> sound = CompareModules(before, after, options);
+    if (!sound || !sound->equal) return;
+    for (CompId computation : after.computation_order()) {
+      for (InstId id : after.computation(computation).instructions) {
+        // Copies that were there before may be dead or absorb anything; only added ones count.
+        if (!ChangesOrder(after, id) || before.FindInstruction(after.name(id)).valid()) continue;
+        Module wrong = after;
+        wrong.set_opcode(id, Opcode::kBitcast);
+        // Never computed, or all elements alike.
+        if (ValuesOf(after, id, settings.seeds) == ValuesOf(wrong, id, settings.seeds)) {
+          ++without_effect;
+          continue;
+        }
+        const Result<EqualReport> report = CompareModules(before, wrong, options);
+        ++mutants;
+        if (report && report->equal) {
+          Show(file, std::string(after.name(id)).c_str(), "not noticed as a bitcast");
+        } else {
+          ++noticed;
+        }
+      }
+    }
+  }
+
   void ProveFile(const std::string& file) {
     Result<std::string> text = ReadFile(file);
     if (!text) return;
     Result<Module> module = ReadText(std::move(*text));
     if (!module || !VerifyModule(*module)) return;
     ++modules;
+    if (settings.mutate) return Mutate(file, *module);
     for (const Row& row : kRows) {
       if (settings.only.empty() || settings.only == row.passes) Prove(file, *module, row);
     }
   }
 
   int Report() const {
+    if (settings.mutate) {
+      std::printf(
+          "%ld modules, %ld copies left out one at a time, %ld noticed; %ld more change no "
+          "value\n",
+          modules, mutants, noticed, without_effect);
+      return mutants > 0 && noticed * 10 >= mutants * 8 ? 0 : 1;
+    }
     std::printf("%-90s %9s %9s %7s %8s %7s %7s %9s\n", "pipeline", "bit-equal", "unchanged",
                 "warned", "disagree", "refused", "not run", "DIFFERENT");
     int64_t proven = 0, different = 0;
@@ -254,7 +332,7 @@ struct Prover {
     return different == 0 && proven > 0 ? 0 : 1;
   }
 
-  int64_t modules = 0;
+  int64_t modules = 0, mutants = 0, noticed = 0, without_effect = 0;
 };
 
 int Main(int argc, char** argv) {
@@ -268,6 +346,8 @@ int Main(int argc, char** argv) {
       prover.settings.limit = number();
     } else if (word == "--show") {
       prover.settings.show = number();
+    } else if (word == "--mutate") {
+      prover.settings.mutate = true;
     } else if (word == "--print") {
       prover.settings.print = true;
     } else if (word == "--only") {

@@ -42,6 +42,19 @@ bool ReshapeMovesNothing(const ShapePool& shapes, ShapeId a, ShapeId b) {
   return count == 0 || (UnitsAgree(shapes, a, b) && UnitsAgree(shapes, b, a));
 }
 
+/// Is the layout of `array` this order, dimensions of size 1 left out?
+bool SameOrderOfLargeDimensions(const ShapePool& shapes, ShapeId array,
+                                std::span<const int64_t> order) {
+  const auto large = [&](std::span<const int64_t> list) {
+    std::vector<int64_t> out;
+    for (int64_t d : list) {
+      if (shapes.sizes(array)[static_cast<size_t>(d)] != 1) out.push_back(d);
+    }
+    return out;
+  };
+  return large(shapes.minor_to_major(shapes.layout(array))) == large(order);
+}
+
 }  // namespace
 
 Status Normalizer::Reshape(InstId inst) {
@@ -64,9 +77,13 @@ Status Normalizer::BitcastConvert(InstId inst) {
   if (minor_to_major.empty() || minor_to_major[0] != shapes_.rank(larger) - 1) return Default(inst);
   // The other dimensions must lie in the same order, or elements would move.
   ShapeId smaller = larger == from ? to : from;
-  std::span<const int64_t> rest = shapes_.minor_to_major(shapes_.layout(smaller));
-  if (!std::equal(rest.begin(), rest.end(), minor_to_major.begin() + 1, minor_to_major.end())) {
-    return Default(inst);
+  if (!SameOrderOfLargeDimensions(shapes_, smaller, minor_to_major.subspan(1))) {
+    if (!options_.reference_quirks) return Default(inst);
+    options_.context->Warn(
+        DiagId::kReferenceQuirk,
+        fmt::format("bitcast-convert {} moves elements afterwards, as XLA writes it",
+                    module_.name(inst)),
+        "layout-normalization{reference-quirks=false} keeps it right");
   }
   ASSIGN_OR_RETURN(InstId input, Input(inst, 0));
   return RewriteUnary(inst, Opcode::kBitcastConvert, input, Attributes(inst, Keep::kMeaning));

@@ -61,6 +61,19 @@ TEST(Equal, MovesMustKeepBits) {
   EXPECT_FALSE(Compare(moved, added, exact).equal);
 }
 
+TEST(Equal, OutfeedsCount) {
+  const auto feed = [](const std::string& value) {
+    return Entry(
+        "p = f32[3,3] parameter(0)\nt = f32[3,3] transpose(p), dimensions={1,0}\n"
+        "k = token[] after-all()\nROOT o = token[] outfeed(" +
+        value + ", k), outfeed_shape=f32[3,3]{1,0}\n");
+  };
+  EXPECT_TRUE(Compare(feed("p"), feed("p")).equal);
+  const EqualReport report = Compare(feed("p"), feed("t"));
+  ASSERT_FALSE(report.equal);
+  EXPECT_EQ(report.mismatches[0].difference.leaf, -1);
+}
+
 TEST(Equal, OtherParametersAreRefused) {
   const Result<EqualReport> report = CompareModules(Read(Entry("ROOT p = f32[4] parameter(0)\n")),
                                                     Read(Entry("ROOT p = f32[5] parameter(0)\n")));
