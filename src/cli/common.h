@@ -79,6 +79,8 @@ void RegisterExplain(CLI::App& app, int& exit_code);
 void RegisterWhy(CLI::App& app, int& exit_code);
 void RegisterExtract(CLI::App& app, int& exit_code);
 void RegisterDiff(CLI::App& app, int& exit_code);
+void RegisterCopies(CLI::App& app, int& exit_code);
+void RegisterReduce(CLI::App& app, int& exit_code);
 
 }  // namespace hlokit::cli
 

@@ -8,15 +8,16 @@ namespace hlokit::copies {
 Reach::Reach(const Module& module)
     : before_begin_(module.instruction_count() + 1, 0),
       rank_(module.instruction_count(), 0),
-      size_(module.computation_count(), 0),
-      computation_(module.instruction_count()) {
+      is_root_(module.instruction_count(), 0),
+      scheduled_(module.config().is_scheduled) {
   for (CompId computation : module.computation_order()) {
     uint32_t next = 0;
-    for (InstId inst : InstructionPostOrder(module, computation)) {
-      rank_[inst.value] = next++;
-      computation_[inst.value] = computation;
+    is_root_[module.computation(computation).root.value] = 1;
+    if (scheduled_) {
+      for (InstId inst : module.computation(computation).instructions) rank_[inst.value] = next++;
+      continue;
     }
-    size_[computation.value] = next;
+    for (InstId inst : InstructionPostOrder(module, computation)) rank_[inst.value] = next++;
   }
   for (uint32_t i = 0; i < module.instruction_count(); ++i) {
     InstId inst{i};
@@ -57,6 +58,7 @@ const std::vector<uint64_t>& Reach::Row(InstId to) {
 
 bool Reach::Reaches(InstId from, InstId to) {
   if (rank_[from.value] >= rank_[to.value]) return false;
+  if (scheduled_) return !is_root_[from.value];
   return (Row(to)[rank_[from.value] / 64] >> (rank_[from.value] % 64) & 1) != 0;
 }
 

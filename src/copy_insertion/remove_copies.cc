@@ -38,6 +38,7 @@ class CopyRemover {
   bool AllBefore(ValueId last, ValueId first, Conflict* conflict);
   void Join(InstId copy, ValueId source, ValueId result);
   void RememberConflict(InstId copy, const Conflict& conflict);
+  void GiveReasons();
   ValueId First(ValueId value) const {
     while (nodes_[value].before != kNone) value = nodes_[value].before;
     return value;
@@ -64,6 +65,7 @@ class CopyRemover {
   };
   std::unordered_map<uint32_t, Copy> copies_;                     // by instruction
   std::unordered_map<ValueId, std::vector<InstId>> copies_from_;  // by source
+  std::unordered_map<uint32_t, Conflict> conflicts_;              // by instruction
 };
 
 /// Parameters first, then the rest in post-order, each after the computations that it calls.
@@ -154,15 +156,19 @@ void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
 bool CopyRemover::TryElide(InstId copy) {
   auto found = copies_.find(copy.value);
   if (found == copies_.end()) return false;
-  if (module_.shape(copy) != module_.shape(module_.operand(copy, 0))) return false;
   auto [source, result] = found->second;
+  Conflict conflict{OverlapKind::kLayout, source, result, {}};
+  if (module_.shape(copy) != module_.shape(module_.operand(copy, 0))) {
+    RememberConflict(copy, conflict);
+    return false;
+  }
   Node& from = nodes_[source];
   Node& to = nodes_[result];
-  Conflict conflict;
   if (from.after == result) {
     // One after the other in one list: the same buffer already.
   } else if (to.before == kNone) {
-    if (!AllBefore(source, to.after, &conflict) || !AllBefore(Last(result), from.after, &conflict)) {
+    if (!AllBefore(source, to.after, &conflict) ||
+        !AllBefore(Last(result), from.after, &conflict)) {
       RememberConflict(copy, conflict);
       return false;
     }
@@ -179,6 +185,7 @@ bool CopyRemover::TryElide(InstId copy) {
     Link(before, head);
     Link(source, result);
   } else {
+    conflict.kind = OverlapKind::kBothInside;
     RememberConflict(copy, conflict);
     return false;
   }
@@ -187,16 +194,42 @@ bool CopyRemover::TryElide(InstId copy) {
 }
 
 void CopyRemover::RememberConflict(InstId copy, const Conflict& conflict) {
-  (void)copy, (void)conflict;
+  if (steps_.reasons != nullptr) conflicts_[copy.value] = conflict;
+}
+
+/// What is known about the copies that stay, for whoever asks.
+void CopyRemover::GiveReasons() {
+  if (steps_.reasons == nullptr) return;
+  std::vector<LifetimeCopy> kept;
+  std::unordered_map<uint32_t, uint32_t> known;  // copy -> entry
+  for (uint32_t i = 0; i < steps_.reasons->size(); ++i) known[(*steps_.reasons)[i].copy.value] = i;
+  for (CompId computation : module_.computation_order()) {
+    for (InstId inst : module_.computation(computation).instructions) {
+      auto conflict = conflicts_.find(inst.value);
+      if (conflict == conflicts_.end() || !copies_.contains(inst.value)) continue;
+      auto entry = known.find(inst.value);
+      LifetimeCopy reason{.copy = inst, .cause = LifetimeCause::kWasThere, .subject = inst};
+      if (entry != known.end()) reason = (*steps_.reasons)[entry->second];
+      reason.overlap = conflict->second.kind;
+      reason.first = flow_.value(conflict->second.first).inst;
+      reason.second = flow_.value(conflict->second.second).inst;
+      reason.use = conflict->second.use;
+      kept.push_back(reason);
+    }
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const LifetimeCopy& a, const LifetimeCopy& b) { return a.copy < b.copy; });
+  *steps_.reasons = std::move(kept);
 }
 
 void CopyRemover::Run() {
   NumberInstructions();
   MakeLists();
   RecordCopies();
+  const std::vector<CompId> order = module_.walk_order();
   for (bool changed = true; changed;) {
     changed = false;
-    for (CompId computation : module_.computation_order()) {
+    for (CompId computation : order) {
       const std::vector<InstId>& list = module_.computation(computation).instructions;
       for (size_t i = 0; i < list.size(); ++i) {
         InstId inst = list[i];
@@ -207,6 +240,7 @@ void CopyRemover::Run() {
       }
     }
   }
+  GiveReasons();
 }
 
 }  // namespace

@@ -15,19 +15,15 @@ namespace {
 class SpecialCopies {
  public:
   SpecialCopies(const Steps& steps, const Calls& calls, const Dataflow& flow)
-      : steps_(steps),
-        module_(steps.module),
-        calls_(calls),
-        flow_(flow),
-        groups_(module_, flow) {}
+      : steps_(steps), module_(steps.module), calls_(calls), flow_(flow), groups_(module_, flow) {}
   void Run();
 
  private:
   struct Wanted {
     NodeSet nodes;
-    std::map<uint32_t, std::pair<CopyCause, InstId>> causes;  // by node
+    std::map<uint32_t, std::pair<LifetimeCause, InstId>> causes;  // by node
   };
-  void Want(InstId inst, uint32_t node, CopyCause cause, InstId subject);
+  void Want(InstId inst, uint32_t node, LifetimeCause cause, InstId subject);
   void FindAliasedParts();
   bool IsReadOnly(ValueId value) const;
   void CheckValue(ValueId value);
@@ -39,12 +35,12 @@ class SpecialCopies {
   const Calls& calls_;
   const Dataflow& flow_;
   Groups groups_;
-  std::vector<uint8_t> aliased_parameter_;  // by place, of parameters of the entry
-  std::vector<uint8_t> aliased_output_;     // by node of the entry root
+  std::vector<uint8_t> aliased_parameter_;                  // by place, of parameters of the entry
+  std::vector<uint8_t> aliased_output_;                     // by node of the entry root
   std::map<std::pair<uint32_t, uint32_t>, Wanted> wanted_;  // by computation and instruction
 };
 
-void SpecialCopies::Want(InstId inst, uint32_t node, CopyCause cause, InstId subject) {
+void SpecialCopies::Want(InstId inst, uint32_t node, LifetimeCause cause, InstId subject) {
   const ShapePool& shapes = module_.shapes();
   ShapeId part = shapes.Subshape(module_.shape(inst), node);
   if (calls_.IsAsync(module_.computation_of(inst)) || shapes[part].is_buffer) return;
@@ -88,14 +84,15 @@ void SpecialCopies::CheckValue(ValueId id) {
   std::span<const ValueId> members = groups_.members(groups_.GroupOf(id));
   if (members.size() < 2) return;
   const Value& value = flow_.value(id);
-  if (IsReadOnly(id)) Want(value.inst, value.node, CopyCause::kReadOnlyValue, value.inst);
+  if (IsReadOnly(id)) Want(value.inst, value.node, LifetimeCause::kReadOnlyValue, value.inst);
   for (ValueId other : members) {
     if (other == id) continue;
     for (const Use& use : flow_.uses(id)) {
       if (use.inst != flow_.value(other).inst) continue;
       if (CanShare(module_, use, flow_.value(other).node)) continue;
       if (module_.IsCustomCall(use.inst, "Pin")) continue;  // that is what it is for
-      Want(module_.operand(use.inst, use.operand), use.node, CopyCause::kCannotShareUse, use.inst);
+      Want(module_.operand(use.inst, use.operand), use.node, LifetimeCause::kCannotShareUse,
+           use.inst);
     }
   }
 }
@@ -110,9 +107,10 @@ void SpecialCopies::CheckEntryRoot() {
     auto [first, fresh] = seen.emplace(groups_.GroupOf(value), node);
     if (!fresh) {
       uint32_t target = aliased_output_[node] ? first->second : node;
-      Want(root, target, CopyCause::kRepeatedResult, root);
+      Want(root, target, LifetimeCause::kRepeatedResult, root);
     }
-    if (IsReadOnly(value)) Want(root, node, CopyCause::kReadOnlyResult, flow_.value(value).inst);
+    if (IsReadOnly(value))
+      Want(root, node, LifetimeCause::kReadOnlyResult, flow_.value(value).inst);
   }
 }
 

@@ -31,6 +31,9 @@ COMMANDS = [
     ["hlokit", "verify", "--format", "json", "INPUT"],
     ["hlokit", "diff", "--format", "json", "INPUT", "AFTER"],
     ["hlokit", "diff", "--format", "json", "AFTER", "INPUT"],
+    ["hlokit", "copies", "--format", "json", "INPUT"],
+    ["hlokit", "copies", "--format", "json", "--insert", "INPUT"],
+    ["hlokit", "copies", "--format", "json", "INPUT", "AFTER"],
 ]
 OTHERS = {"hlokit.ls/1"}  # input_forms.py
 

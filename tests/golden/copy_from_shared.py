@@ -15,7 +15,7 @@ STEP = {"scenarios": 1, "cases": 1, "generated": 2, "collectives": 5}
 PASSES = ["print", "layout-assignment", "layout-assignment-unset", "layout-assignment-reverse", "dce",
           "tuple-simplifier", "flatten-call-graph", "layout-normalization-of-base", "all-reduce-combiner",
           "all-reduce-combiner-small", "all-gather-combiner", "all-gather-combiner-any-dim",
-          "reduce-scatter-combiner"]
+          "reduce-scatter-combiner", "copy-insertion", "copy-insertion-of-base"]
 
 
 def copy(source, target):
