@@ -6,6 +6,7 @@
 #define HLOKIT_SRC_COPY_INSERTION_REACH_H_
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -25,6 +26,8 @@ class Reach {
 
  private:
   const std::vector<uint64_t>& Row(InstId to);
+  /// Looks at what stands between the two; nothing when that is much.
+  std::optional<bool> ReachesNearby(InstId from, InstId to);
 
   static constexpr size_t kMaxWords = size_t{1} << 24;  // 128 MiB of rows
   std::vector<uint32_t> before_begin_;                  // by instruction, one more
@@ -35,6 +38,9 @@ class Reach {
   std::unordered_map<uint32_t, std::vector<uint64_t>> rows_;
   size_t words_ = 0;
   std::vector<InstId> work_;
+  static constexpr size_t kNearby = 256;
+  std::vector<uint32_t> mark_;  // by instruction: the search that saw it last
+  uint32_t search_ = 0;
 };
 
 }  // namespace hlokit::copies
