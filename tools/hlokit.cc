@@ -61,6 +61,7 @@ int main(int argc, char** argv) {
       "Examples:\n"
       "  hlokit explain module.txt            every copy that layout assignment inserts, by cause\n"
       "  hlokit explain module.txt copy.3     how one of them came about, hop by hop\n"
+      "  hlokit copies dump.txt               what every copy of a dump is there for\n"
       "  hlokit why module.txt dot.7          why an instruction has its layout\n"
       "  hlokit assign module.txt             the module after the pass\n"
       "Exit codes: 0 ok, 1 a check said no, 2 usage, 3 cannot parse, 4 unsupported, 5 "
@@ -79,6 +80,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("hlokit 0.1.0"));
   int exit_code = 0;
   hlokit::cli::RegisterExplain(app, exit_code);
+  hlokit::cli::RegisterCopies(app, exit_code);
   hlokit::cli::RegisterWhy(app, exit_code);
   hlokit::cli::RegisterTrace(app, exit_code);
   hlokit::cli::RegisterDevices(app, exit_code);
@@ -87,6 +89,7 @@ int main(int argc, char** argv) {
   hlokit::cli::RegisterAssign(app, exit_code);
   hlokit::cli::RegisterDiff(app, exit_code);
   hlokit::cli::RegisterExtract(app, exit_code);
+  hlokit::cli::RegisterReduce(app, exit_code);
   hlokit::cli::RegisterVerify(app, exit_code);
   hlokit::cli::RegisterRun(app, exit_code);
   hlokit::cli::RegisterEqual(app, exit_code);

@@ -1,7 +1,9 @@
 #ifndef HLOKIT_COPY_INSERTION_H_
 #define HLOKIT_COPY_INSERTION_H_
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hlokit/module.h"
@@ -10,41 +12,46 @@
 
 namespace hlokit {
 
-/// Where copy insertion puts a copy.
-enum class CopyCause : uint8_t {
-  kLoopInit,         ///< initial value of loop state that the body changes
-  kLoopParameter,    ///< loop state as the body gets it
-  kLoopResult,       ///< loop state as the body leaves it
-  kBranchResult,     ///< result of a branch of a conditional
-  kInPlaceOperand,   ///< operand that `subject` updates in place
-  kAliasedInput,     ///< entry parameter whose buffer the result takes over
-  kAliasedOutput,    ///< the part of the result that takes over the buffer of a parameter
-  kPipelinedStart,   ///< operand of a send, recv or copy-start that a loop carries along
-  kPipelinedDone,    ///< what the end of such a transfer yields
-  kReadOnlyValue,    ///< a constant or parameter in a buffer that others write
-  kCannotShareUse,   ///< an operand whose reader writes into the same buffer
-  kAmbiguousResult,  ///< part of a result that may be one of several buffers
-  kRepeatedResult,   ///< part of the entry result that is there already at another place
-  kReadOnlyResult,   ///< a constant or parameter in the entry result
+/// Where copy insertion puts a copy; one row per place in lifetime_causes.def.
+enum class LifetimeCause : uint8_t {
+#define HLOKIT_LIFETIME_CAUSE(id, word, problem, text) id,
+#include "hlokit/lifetime_causes.def"
+};
+/// "loop-init": the stable word for JSON.
+std::string_view LifetimeCauseWord(LifetimeCause cause);
+/// "live-range", "read-only" or "result": which of the three problems the copy solves.
+std::string_view LifetimeProblem(LifetimeCause cause);
+
+/// Why two values cannot take turns in one buffer.
+enum class OverlapKind : uint8_t {
+  kNone,        ///< no overlap was looked for: a copy of the last step
+  kOpenOrder,   ///< nothing says that `first` is written before `second`
+  kLivesOn,     ///< `first` is part of a result that is needed after `second` is written
+  kUsedLater,   ///< `use` reads `first` and may run after `second` is written
+  kBothInside,  ///< both values stand in the middle of the values of their buffers
+  kLayout,      ///< the copy changes the shape or the layout
 };
 
 /// Why one copy is there.
-struct CopyReason {
+struct LifetimeCopy {
   InstId copy;
-  CopyCause cause;
+  LifetimeCause cause;
   /// What the copy is made for: the while, the conditional, the updating instruction, the constant
   /// or parameter, the root.
   InstId subject;
   uint32_t node = 0;  ///< which part of its shape, as a pre-order number
-  /// Why the copy could not be removed again: the value of `first` (a copy's operand and what
-  /// shares its buffer) is still needed when the one of `second` is written, by `use` when that is
-  /// known. Invalid for the copies of the last step.
+  /// Why step 2 could not remove the copy again; instructions that define the values.
+  OverlapKind overlap = OverlapKind::kNone;
   InstId first, second, use;
 };
+/// "still needed: %use reads %first, and may run after %second is written"
+std::string DescribeLifetimeCopy(const Module& module, const LifetimeCopy& copy);
 
 struct CopyInsertionOptions {
-  EditLog::Group* log = nullptr;              ///< null: nobody asks who changed what
-  std::vector<CopyReason>* reasons = nullptr; ///< null: nobody asks why; else one per copy that is left
+  EditLog::Group* log = nullptr;  ///< null: nobody asks who changed what
+  /// Null: nobody asks why. Else one entry per copy that is left, in the order of creation; copies
+  /// that the input held have the cause kWasThere.
+  std::vector<LifetimeCopy>* reasons = nullptr;
 };
 
 /// XLA's copy insertion: afterwards every buffer can hold the values that must share it one after
@@ -52,6 +59,10 @@ struct CopyInsertionOptions {
 /// that are not needed go, whoever made them; copies that change a layout stay. Fails with
 /// kUnsupported when the module is too large.
 Status InsertCopies(Module& module, const CopyInsertionOptions& options = {});
+
+/// Only the removal of copies, which needs the same: says for each copy of the module why it has to
+/// stay. Copies that could go are not in the answer.
+Result<std::vector<LifetimeCopy>> FindNeededCopies(const Module& module);
 
 }  // namespace hlokit
 

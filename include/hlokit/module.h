@@ -172,6 +172,10 @@ class Module {
   /// dead ones.
   const std::vector<CompId>& computation_order() const { return order_; }
   std::vector<CompId>& mutable_computation_order() { return order_; }
+  /// The order in which XLA's passes walk over the computations, callees first: the stored order
+  /// until a pass adds computations (src/edit/callee_first_order.h). Without dead ones.
+  std::vector<CompId> walk_order() const;
+  void set_walk_order(std::vector<CompId> order) { walk_order_ = std::move(order); }
 
   // ---- instructions: looking ----
   /// One more than the largest instruction number, dead ones included.
@@ -335,6 +339,7 @@ class Module {
   std::shared_ptr<TextArena> text_;
   std::vector<ComputationData> computations_;
   std::vector<CompId> order_;
+  std::vector<CompId> walk_order_;  // empty = order_
   CompId entry_;
 
   // Instructions, by InstId.

@@ -90,6 +90,8 @@ void RegisterWhy(CLI::App& app, int& exit_code);
 void RegisterDevices(CLI::App& app, int& exit_code);
 void RegisterExtract(CLI::App& app, int& exit_code);
 void RegisterDiff(CLI::App& app, int& exit_code);
+void RegisterCopies(CLI::App& app, int& exit_code);
+void RegisterReduce(CLI::App& app, int& exit_code);
 
 }  // namespace hlokit::cli
 

@@ -1,11 +1,13 @@
 // hlokit explain: which copies does layout assignment insert, by cause, and how did one come about?
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 
 #include "fmt/format.h"
 #include "hlokit/explain.h"
 #include "nlohmann/json.hpp"
 #include "src/cli/common.h"
+#include "src/cli/copies_output.h"
 #include "src/cli/explain_output.h"
 
 namespace hlokit::cli {
@@ -64,8 +66,24 @@ std::optional<WhatIf> CheckWayOut(const State& state, const Cause& cause) {
   return WhatIf{run->explanation.copies.size(), run->explanation.logical_bytes};
 }
 
+/// Layouts were assigned before the module was written: says so, and answers from what is there.
+int FromDump(const State& state, const std::string& reason) {
+  Result<Module> module = Load(state.input, /*quiet=*/true);
+  if (!module) return Report(module.error(), state.input.path);
+  Diagnostic note{.id = DiagId::kLayoutsAlreadyAssigned,
+                  .severity = Severity::kNote,
+                  .message = "layout assignment cannot run again on this module (" + reason +
+                             "); this is what the module itself shows",
+                  .help = "the dump before optimisation gives the whole chain of causes"};
+  std::fputs(FormatDiagnostic(note, state.input.path).c_str(), stderr);
+  return ExplainDump(*module, state.input.path, state.id, state.format, state.most);
+}
+
 int Run(const State& state) {
   Result<ExplainedRun> run = RunExplained(state.input, state.assign, /*quiet=*/false);
+  if (!run && run.error().diagnostics.front().id == DiagId::kLayoutBitcast) {
+    return FromDump(state, run.error().diagnostics.front().message);
+  }
   if (!run) return Report(run.error(), state.input.path);
   if (state.id.empty()) {
     return state.format == Format::kJson ? EmitJson(SummaryJson(*run))

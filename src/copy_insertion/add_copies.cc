@@ -25,13 +25,18 @@ class CopyAdder {
   NodeSet LoopNodes(InstId inst) const;
   void AddForConditional(InstId inst);
   void AddForInPlace(InstId inst);
+  std::vector<uint32_t> UpdatedOperands(InstId inst) const;
   void AddForEntryAliases();
+  Status AddForTransfer(InstId start);
+  InstId PipelinedDone(InstId start) const;
+  void AddForPipeline(InstId start, InstId done);
   /// Everybody who read `from` before reads `to` now; the root too when `from` was it.
   void Redirect(std::span<const InstId> users, InstId from, InstId to);
-  DeepCopied CopyRoot(CompId computation, const NodeSet& nodes, CopyCause cause, InstId subject);
-  DeepCopied CopyParameter(InstId parameter, const NodeSet& nodes, CopyCause cause,
+  DeepCopied CopyRoot(CompId computation, const NodeSet& nodes, LifetimeCause cause,
+                      InstId subject);
+  DeepCopied CopyParameter(InstId parameter, const NodeSet& nodes, LifetimeCause cause,
                            InstId subject);
-  void NoteAll(const DeepCopied& copied, CopyCause cause, InstId subject);
+  void NoteAll(const DeepCopied& copied, LifetimeCause cause, InstId subject);
 
   const Steps& steps_;
   Module& module_;
@@ -40,7 +45,7 @@ class CopyAdder {
   const Dataflow& flow_;
 };
 
-void CopyAdder::NoteAll(const DeepCopied& copied, CopyCause cause, InstId subject) {
+void CopyAdder::NoteAll(const DeepCopied& copied, LifetimeCause cause, InstId subject) {
   for (uint32_t node = 0; node < copied.copies.size(); ++node) {
     if (copied.copies[node].valid()) steps_.Note(copied.copies[node], cause, subject, node);
   }
@@ -50,7 +55,7 @@ void CopyAdder::Redirect(std::span<const InstId> users, InstId from, InstId to) 
   rewriter_.ReplaceUsesBy(users, from, to);
 }
 
-DeepCopied CopyAdder::CopyRoot(CompId computation, const NodeSet& nodes, CopyCause cause,
+DeepCopied CopyAdder::CopyRoot(CompId computation, const NodeSet& nodes, LifetimeCause cause,
                                InstId subject) {
   DeepCopied copied = DeepCopy(rewriter_, module_.computation(computation).root, nodes);
   module_.computation(computation).root = copied.result;
@@ -58,7 +63,7 @@ DeepCopied CopyAdder::CopyRoot(CompId computation, const NodeSet& nodes, CopyCau
   return copied;
 }
 
-DeepCopied CopyAdder::CopyParameter(InstId parameter, const NodeSet& nodes, CopyCause cause,
+DeepCopied CopyAdder::CopyParameter(InstId parameter, const NodeSet& nodes, LifetimeCause cause,
                                     InstId subject) {
   std::span<const InstId> all = module_.users(parameter);
   std::vector<InstId> users(all.begin(), all.end());
@@ -103,10 +108,10 @@ void CopyAdder::AddForWhile(InstId inst) {
   CompId body = module_.called_computations(inst)[0];
   InstId parameter = module_.computation(body).parameters[0];
   DeepCopied init = DeepCopy(rewriter_, module_.operand(inst, 0), nodes);
-  NoteAll(init, CopyCause::kLoopInit, inst);
+  NoteAll(init, LifetimeCause::kLoopInit, inst);
   rewriter_.SetOperand(inst, 0, init.result);
-  DeepCopied in = CopyParameter(parameter, nodes, CopyCause::kLoopParameter, inst);
-  DeepCopied out = CopyRoot(body, nodes, CopyCause::kLoopResult, inst);
+  DeepCopied in = CopyParameter(parameter, nodes, LifetimeCause::kLoopParameter, inst);
+  DeepCopied out = CopyRoot(body, nodes, LifetimeCause::kLoopResult, inst);
   for (uint32_t node = 0; node < nodes.size(); ++node) {
     if (in.copies[node].valid() && out.copies[node].valid()) {
       rewriter_.AddControlEdge(in.copies[node], out.copies[node]);
@@ -125,22 +130,112 @@ void CopyAdder::AddForConditional(InstId inst) {
   if (!AnyLeaf(module_, inst, nodes)) return;
   const std::span<const CompId> called = module_.called_computations(inst);
   const std::vector<CompId> branches(called.begin(), called.end());
-  for (CompId branch : branches) CopyRoot(branch, nodes, CopyCause::kBranchResult, inst);
+  for (CompId branch : branches) CopyRoot(branch, nodes, LifetimeCause::kBranchResult, inst);
 }
 
 // ---- in place ----
 
-void CopyAdder::AddForInPlace(InstId inst) {
-  std::vector<InPlacePair> pairs = InPlacePairs(module_, inst);
-  std::vector<uint32_t> done;
-  for (const InPlacePair& pair : pairs) {
-    if (std::find(done.begin(), done.end(), pair.operand) != done.end()) continue;
-    done.push_back(pair.operand);
-    InstId operand = module_.operand(inst, pair.operand);
-    DeepCopied copied = DeepCopy(rewriter_, operand, AllNodes(module_, operand));
-    NoteAll(copied, CopyCause::kInPlaceOperand, inst);
-    rewriter_.SetOperand(inst, pair.operand, copied.result);
+/// Operands that are updated in place, each once. An async-start that says nothing itself updates
+/// what the instruction that it wraps updates.
+std::vector<uint32_t> CopyAdder::UpdatedOperands(InstId inst) const {
+  std::vector<uint32_t> out;
+  auto add = [&](uint32_t operand) {
+    if (std::find(out.begin(), out.end(), operand) == out.end()) out.push_back(operand);
+  };
+  for (const InPlacePair& pair : InPlacePairs(module_, inst)) add(pair.operand);
+  if (!out.empty() || module_.opcode(inst) != Opcode::kAsyncStart ||
+      module_.called_computations(inst).empty()) {
+    return out;
   }
+  InstId wrapped = module_.computation(module_.called_computations(inst)[0]).root;
+  for (const InPlacePair& pair : InPlacePairs(module_, wrapped)) {
+    InstId operand = module_.operand(wrapped, pair.operand);
+    if (module_.opcode(operand) != Opcode::kParameter) continue;
+    uint64_t number = static_cast<uint64_t>(module_.parameter_number(operand));
+    if (number < module_.operand_count(inst)) add(static_cast<uint32_t>(number));
+  }
+  return out;
+}
+
+void CopyAdder::AddForInPlace(InstId inst) {
+  for (uint32_t number : UpdatedOperands(inst)) {
+    InstId operand = module_.operand(inst, number);
+    DeepCopied copied = DeepCopy(rewriter_, operand, AllNodes(module_, operand));
+    NoteAll(copied, LifetimeCause::kInPlaceOperand, inst);
+    rewriter_.SetOperand(inst, number, copied.result);
+  }
+}
+
+// ---- transfers ----
+
+/// A send, recv or copy-start that a loop body leaves in its state, and whose end stands in the
+/// next round: that end. Invalid when it is not so.
+InstId CopyAdder::PipelinedDone(InstId start) const {
+  CompId body = module_.computation_of(start);
+  InstId loop = calls_.caller(body);
+  if (!loop.valid() || module_.opcode(loop) != Opcode::kWhile || calls_.callee_number(body) != 0)
+    return {};
+  InstId root = module_.computation(body).root;
+  if (module_.opcode(root) != Opcode::kTuple) return {};
+  std::span<const InstId> elements = module_.operands(root);
+  size_t index = std::find(elements.begin(), elements.end(), start) - elements.begin();
+  if (index == elements.size()) return {};
+  for (InstId part : module_.users(module_.computation(body).parameters[0])) {
+    if (module_.opcode(part) != Opcode::kGetTupleElement ||
+        module_.tuple_index(part) != static_cast<int64_t>(index)) {
+      continue;
+    }
+    for (InstId user : module_.users(part)) {
+      if (EndsTransfer(module_.opcode(user))) return user;
+    }
+  }
+  return {};
+}
+
+/// The end of the last round's transfer comes before the start of this round's, and what it yields
+/// is copied before the buffer is used again.
+void CopyAdder::AddForPipeline(InstId start, InstId done) {
+  InstId operand = module_.operand(start, 0);
+  DeepCopied before = DeepCopy(rewriter_, operand, AllNodes(module_, operand));
+  NoteAll(before, LifetimeCause::kPipelinedStart, start);
+  rewriter_.SetOperand(start, 0, before.result);
+  for (InstId copy : before.copies) {
+    if (copy.valid()) rewriter_.AddControlEdge(done, copy);
+  }
+  rewriter_.AddControlEdge(done, start);
+  std::span<const InstId> all = module_.users(done);
+  std::vector<InstId> users(all.begin(), all.end());
+  DeepCopied after = DeepCopy(rewriter_, done, AllNodes(module_, done));
+  NoteAll(after, LifetimeCause::kPipelinedDone, done);
+  Redirect(users, done, after.result);
+  for (InstId copy : after.copies) {
+    if (copy.valid()) rewriter_.AddControlEdge(copy, start);
+  }
+}
+
+Status CopyAdder::AddForTransfer(InstId start) {
+  std::span<const InstId> users = module_.users(start);
+  if (users.empty() || (users.size() == 1 && EndsTransfer(module_.opcode(users[0])))) return {};
+  if (users.size() > 1) {
+    return MakeError(
+        ExitCode::kUnsupported, DiagId::kInvariantBroken,
+        "%" + std::string(module_.name(start)) + " starts a transfer and has more than one user",
+        "its only user must be the instruction that ends it, or a tuple");
+  }
+  if (InstId done = PipelinedDone(start); done.valid()) {
+    AddForPipeline(start, done);
+    return {};
+  }
+  std::span<const InstId> next = module_.users(users[0]);
+  if (module_.opcode(users[0]) != Opcode::kTuple || next.size() != 1 ||
+      module_.opcode(next[0]) != Opcode::kWhile) {
+    return {};
+  }
+  InstId operand = module_.operand(start, 0);
+  DeepCopied copied = DeepCopy(rewriter_, operand, AllNodes(module_, operand));
+  NoteAll(copied, LifetimeCause::kPipelinedStart, start);
+  rewriter_.SetOperand(start, 0, copied.result);
+  return {};
 }
 
 // ---- entry aliases ----
@@ -173,12 +268,12 @@ void CopyAdder::AddForEntryAliases() {
   std::vector<DeepCopied> in(parameters.size());
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (in_nodes[i].empty()) continue;
-    in[i] = CopyParameter(parameters[i], in_nodes[i], CopyCause::kAliasedInput, parameters[i]);
+    in[i] = CopyParameter(parameters[i], in_nodes[i], LifetimeCause::kAliasedInput, parameters[i]);
     if (module_.computation(module_.entry()).root == parameters[i]) {
       module_.computation(module_.entry()).root = in[i].result;
     }
   }
-  DeepCopied out = CopyRoot(module_.entry(), out_nodes, CopyCause::kAliasedOutput, root);
+  DeepCopied out = CopyRoot(module_.entry(), out_nodes, LifetimeCause::kAliasedOutput, root);
   for (const Edge& edge : edges) {
     InstId from = in[edge.parameter].copies[edge.from], to = out.copies[edge.to];
     if (from.valid() && to.valid()) rewriter_.AddControlEdge(from, to);
@@ -186,7 +281,7 @@ void CopyAdder::AddForEntryAliases() {
 }
 
 Status CopyAdder::Run() {
-  for (CompId computation : std::vector<CompId>(module_.computation_order())) {
+  for (CompId computation : module_.walk_order()) {
     if (calls_.IsFused(computation) || calls_.IsAsync(computation)) continue;
     for (InstId inst : InstructionPostOrder(module_, computation)) {
       switch (module_.opcode(inst)) {
@@ -195,6 +290,11 @@ Status CopyAdder::Run() {
           break;
         case Opcode::kConditional:
           AddForConditional(inst);
+          break;
+        case Opcode::kSend:
+        case Opcode::kRecv:
+        case Opcode::kCopyStart:
+          TRY(AddForTransfer(inst));
           break;
         default:
           AddForInPlace(inst);

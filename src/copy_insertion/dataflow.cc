@@ -7,6 +7,8 @@
 #include "src/copy_insertion/dataflow.h"
 
 #include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "fmt/format.h"
 
@@ -62,16 +64,26 @@ class DataflowBuilder {
   void MakeValues();
   void CollectUses();
   void CollectUsesOf(Place place);
+  struct Readers {
+    std::vector<Use> top;   // who reads node 0
+    std::vector<Use> deep;  // who reads every node
+  };
+  const Readers& ReadersOf(InstId inst);
+  std::vector<uint32_t> OperandsThatAre(InstId user, InstId operand);
   void CollectLiveOut();
 
   const Module& module_;
   const ShapePool& shapes_;
   const Calls& calls_;
   Dataflow flow_;
-  std::vector<Place> source_;            // by place: where its value comes from, kNone = here
-  std::vector<uint32_t> merge_number_;   // by place
+  std::vector<Place> source_;           // by place: where its value comes from, kNone = here
+  std::vector<uint32_t> merge_number_;  // by place
   std::vector<Merge> merges_;
-  std::vector<std::vector<uint32_t>> readers_;  // merges that have this merge as an input
+  std::vector<std::vector<uint32_t>> readers_;        // merges that have this merge as an input
+  std::unordered_map<uint32_t, Readers> readers_of_;  // by instruction
+  static constexpr size_t kWide = 32;
+  std::unordered_set<uint32_t> wide_;
+  std::unordered_map<uint64_t, std::vector<uint32_t>> wide_operands_;  // user, operand -> numbers
 };
 
 // ---- places and where they get their value from ----
@@ -80,17 +92,17 @@ Status DataflowBuilder::NumberPlaces() {
   flow_.first_place_.assign(module_.instruction_count(), 0);
   flow_.place_count_.assign(module_.instruction_count(), 0);
   uint64_t count = 0;
-  for (CompId computation : module_.computation_order()) {
+  for (CompId computation : module_.walk_order()) {
     for (InstId inst : module_.computation(computation).instructions) {
       uint32_t nodes = shapes_[module_.shape(inst)].subshape_count;
       flow_.first_place_[inst.value] = static_cast<uint32_t>(count);
       flow_.place_count_[inst.value] = nodes;
       count += nodes;
       if (count > kMaxPlaces) {
-        return MakeError(ExitCode::kUnsupported, DiagId::kTooLarge,
-                         fmt::format("the tuples of the module have more than {} elements in sum",
-                                     kMaxPlaces),
-                         "split the module, or pass fewer values through tuples of tuples");
+        return MakeError(
+            ExitCode::kUnsupported, DiagId::kTooLarge,
+            fmt::format("the tuples of the module have more than {} elements in sum", kMaxPlaces),
+            "split the module, or pass fewer values through tuples of tuples");
       }
       flow_.instruction_of_.insert(flow_.instruction_of_.end(), nodes, inst);
     }
@@ -342,8 +354,8 @@ void DataflowBuilder::MakeValues() {
   for (Place place = 0; place < source_.size(); ++place) {
     if (source_[place] != kNone) continue;
     at[place] = static_cast<ValueId>(flow_.values_.size());
-    flow_.values_.push_back({flow_.instruction_of_[place], flow_.NodeOf(place),
-                             merge_number_[place] != kNone, false});
+    flow_.values_.push_back(
+        {flow_.instruction_of_[place], flow_.NodeOf(place), merge_number_[place] != kNone, false});
   }
   std::vector<uint32_t>& begin = flow_.places_begin_;
   begin.assign(flow_.values_.size() + 1, 0);
@@ -376,14 +388,49 @@ void DataflowBuilder::CollectUses() {
   }
 }
 
+/// The readers of an instruction, computed once for all its places: a state of thousands of
+/// elements has as many users that read only one of them.
+const DataflowBuilder::Readers& DataflowBuilder::ReadersOf(InstId inst) {
+  auto [entry, fresh] = readers_of_.try_emplace(inst.value);
+  Readers& readers = entry->second;
+  if (!fresh) return readers;
+  for (InstId user : module_.users(inst)) {
+    Opcode opcode = module_.opcode(user);
+    if (!Reads(opcode, 0)) continue;
+    bool deep = Reads(opcode, 1);
+    for (uint32_t i : OperandsThatAre(user, inst)) {
+      readers.top.push_back({user, i, 0});
+      if (deep) readers.deep.push_back({user, i, 0});
+    }
+  }
+  return readers;
+}
+
+/// Operand numbers of `user` that are `operand`; of wide instructions through a table.
+std::vector<uint32_t> DataflowBuilder::OperandsThatAre(InstId user, InstId operand) {
+  std::vector<uint32_t> out;
+  std::span<const InstId> all = module_.operands(user);
+  if (all.size() < kWide) {
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      if (all[i] == operand) out.push_back(i);
+    }
+    return out;
+  }
+  if (wide_.insert(user.value).second) {
+    for (uint32_t i = 0; i < all.size(); ++i) {
+      wide_operands_[(uint64_t{user.value} << 32) | all[i].value].push_back(i);
+    }
+  }
+  return wide_operands_[(uint64_t{user.value} << 32) | operand.value];
+}
+
 void DataflowBuilder::CollectUsesOf(Place place) {
   InstId inst = flow_.instruction_of_[place];
   uint32_t node = flow_.NodeOf(place);
-  for (InstId user : module_.users(inst)) {
-    if (!Reads(module_.opcode(user), node)) continue;
-    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
-      if (module_.operand(user, i) == inst) flow_.uses_.push_back({user, i, node});
-    }
+  const Readers& readers = ReadersOf(inst);
+  for (Use use : node == 0 ? readers.top : readers.deep) {
+    use.node = node;
+    flow_.uses_.push_back(use);
   }
 }
 

@@ -22,10 +22,10 @@ using ValueId = uint32_t;
 inline constexpr uint32_t kNone = 0xffffffffu;
 
 struct Value {
-  InstId inst;       ///< the instruction that defines it
-  uint32_t node;     ///< pre-order number in the shape of the instruction
-  bool merge;        ///< several values may reach this place
-  bool live_out;     ///< it lies in the result of the entry computation
+  InstId inst;    ///< the instruction that defines it
+  uint32_t node;  ///< pre-order number in the shape of the instruction
+  bool merge;     ///< several values may reach this place
+  bool live_out;  ///< it lies in the result of the entry computation
 };
 
 /// One use: `inst` reads the value at node `node` of its operand number `operand`.
@@ -67,14 +67,14 @@ class Dataflow {
   Dataflow() = default;
   friend class DataflowBuilder;
 
-  std::vector<Place> first_place_;       // by instruction
-  std::vector<uint32_t> place_count_;    // by instruction
-  std::vector<InstId> instruction_of_;   // by place
-  std::vector<ValueId> value_at_;        // by place
+  std::vector<Place> first_place_;      // by instruction
+  std::vector<uint32_t> place_count_;   // by instruction
+  std::vector<InstId> instruction_of_;  // by place
+  std::vector<ValueId> value_at_;       // by place
   std::vector<Value> values_;
-  std::vector<uint32_t> places_begin_;   // by value, one more
+  std::vector<uint32_t> places_begin_;  // by value, one more
   std::vector<Place> places_;
-  std::vector<uint32_t> uses_begin_;     // by value, one more
+  std::vector<uint32_t> uses_begin_;  // by value, one more
   std::vector<Use> uses_;
   // Computations whose result holds the value.
   std::vector<uint32_t> live_out_begin_;

@@ -53,8 +53,7 @@ void PairFinder::AddAnnotated() {
     uint64_t operand = static_cast<uint64_t>(alias.operand_number);
     if (operand >= module_.operand_count(inst_)) continue;
     std::optional<uint32_t> from = shapes_.PreorderOf(
-        module_.shape(module_.operand(inst_, static_cast<uint32_t>(operand))),
-        alias.operand_index);
+        module_.shape(module_.operand(inst_, static_cast<uint32_t>(operand))), alias.operand_index);
     std::optional<uint32_t> to = shapes_.PreorderOf(shape_, alias.output_index);
     if (from && to) Add(static_cast<uint32_t>(operand), *from, *to);
   }

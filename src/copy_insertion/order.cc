@@ -129,7 +129,7 @@ bool Order::UsesBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict
   bool exclusive_seen = false;
   for (const Use& use : uses) {
     if (UseBefore(use, b, &exclusive_seen)) continue;
-    *conflict = {Conflict::Kind::kUsedLater, a, b, use.inst};
+    *conflict = {OverlapKind::kUsedLater, a, b, use.inst};
     return false;
   }
   return true;
@@ -151,12 +151,12 @@ bool Order::LiveRangeBefore(ValueId a, std::span<const ValueId> parts, std::span
   bool lives = LivesBehind(a, inside);
   for (size_t i = 0; i < parts.size() && !lives; ++i) lives = LivesBehind(parts[i], inside);
   if (lives) {
-    *conflict = {Conflict::Kind::kLiveOut, a, b, {}};
+    *conflict = {OverlapKind::kLivesOn, a, b, {}};
     return false;
   }
   if (!uses.empty()) return UsesBefore(a, uses, b, conflict);
   if (DefinedBefore(a, b)) return true;
-  *conflict = {Conflict::Kind::kNotDefinedBefore, a, b, {}};
+  *conflict = {OverlapKind::kOpenOrder, a, b, {}};
   return false;
 }
 

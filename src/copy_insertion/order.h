@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "hlokit/copy_insertion.h"
 #include "src/copy_insertion/calls.h"
 #include "src/copy_insertion/dataflow.h"
 #include "src/copy_insertion/reach.h"
@@ -12,13 +13,7 @@ namespace hlokit::copies {
 
 /// Why two values cannot take turns in one buffer.
 struct Conflict {
-  enum class Kind : uint8_t {
-    kNone,
-    kNotDefinedBefore,  ///< the order of the two definitions is open, or the other way round
-    kLiveOut,           ///< the first value is part of a result that lives on
-    kUsedLater,         ///< `use` of the first value may run after the second one is written
-  };
-  Kind kind = Kind::kNone;
+  OverlapKind kind = OverlapKind::kNone;
   ValueId first = kNone, second = kNone;
   InstId use;
 };

@@ -8,15 +8,17 @@ namespace hlokit::copies {
 Reach::Reach(const Module& module)
     : before_begin_(module.instruction_count() + 1, 0),
       rank_(module.instruction_count(), 0),
-      size_(module.computation_count(), 0),
-      computation_(module.instruction_count()) {
+      is_root_(module.instruction_count(), 0),
+      scheduled_(module.config().is_scheduled),
+      mark_(module.instruction_count(), 0) {
   for (CompId computation : module.computation_order()) {
     uint32_t next = 0;
-    for (InstId inst : InstructionPostOrder(module, computation)) {
-      rank_[inst.value] = next++;
-      computation_[inst.value] = computation;
+    is_root_[module.computation(computation).root.value] = 1;
+    if (scheduled_) {
+      for (InstId inst : module.computation(computation).instructions) rank_[inst.value] = next++;
+      continue;
     }
-    size_[computation.value] = next;
+    for (InstId inst : InstructionPostOrder(module, computation)) rank_[inst.value] = next++;
   }
   for (uint32_t i = 0; i < module.instruction_count(); ++i) {
     InstId inst{i};
@@ -55,8 +57,28 @@ const std::vector<uint64_t>& Reach::Row(InstId to) {
   return row;
 }
 
+std::optional<bool> Reach::ReachesNearby(InstId from, InstId to) {
+  if (++search_ == 0) mark_.assign(mark_.size(), 0), search_ = 1;
+  work_.assign(1, to);
+  for (size_t at = 0; at < work_.size(); ++at) {
+    if (at == kNearby) return std::nullopt;
+    for (uint32_t i = before_begin_[work_[at].value]; i < before_begin_[work_[at].value + 1]; ++i) {
+      InstId before = before_[i];
+      if (before == from) return true;
+      if (rank_[before.value] <= rank_[from.value] || mark_[before.value] == search_) continue;
+      mark_[before.value] = search_;
+      work_.push_back(before);
+    }
+  }
+  return false;
+}
+
 bool Reach::Reaches(InstId from, InstId to) {
   if (rank_[from.value] >= rank_[to.value]) return false;
+  if (scheduled_) return !is_root_[from.value];
+  if (!rows_.contains(to.value)) {
+    if (std::optional<bool> nearby = ReachesNearby(from, to)) return *nearby;
+  }
   return (Row(to)[rank_[from.value] / 64] >> (rank_[from.value] % 64) & 1) != 0;
 }
 

@@ -6,6 +6,7 @@
 #define HLOKIT_SRC_COPY_INSERTION_REACH_H_
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -16,24 +17,30 @@ namespace hlokit::copies {
 class Reach {
  public:
   explicit Reach(const Module& module);
-  /// Both in one computation: is `to` reachable from `from` along operands and control edges? An
-  /// instruction does not reach itself.
+  /// Both in one computation: is `to` reachable from `from` along operands and control edges? In a
+  /// scheduled module: does it come later, `from` not being the root? An instruction does not reach
+  /// itself.
   bool Reaches(InstId from, InstId to);
   /// Number of the instruction in an order in which everything comes after what it needs.
   uint32_t Rank(InstId inst) const { return rank_[inst.value]; }
 
  private:
   const std::vector<uint64_t>& Row(InstId to);
+  /// Looks at what stands between the two; nothing when that is much.
+  std::optional<bool> ReachesNearby(InstId from, InstId to);
 
   static constexpr size_t kMaxWords = size_t{1} << 24;  // 128 MiB of rows
-  std::vector<uint32_t> before_begin_;  // by instruction, one more
-  std::vector<InstId> before_;          // operands and control predecessors
-  std::vector<uint32_t> rank_;          // within the computation
-  std::vector<uint32_t> size_;          // by computation
-  std::vector<CompId> computation_;     // by instruction
+  std::vector<uint32_t> before_begin_;                  // by instruction, one more
+  std::vector<InstId> before_;                          // operands and control predecessors
+  std::vector<uint32_t> rank_;                          // within the computation
+  std::vector<uint8_t> is_root_;                        // by instruction
+  bool scheduled_ = false;
   std::unordered_map<uint32_t, std::vector<uint64_t>> rows_;
   size_t words_ = 0;
   std::vector<InstId> work_;
+  static constexpr size_t kNearby = 256;
+  std::vector<uint32_t> mark_;  // by instruction: the search that saw it last
+  uint32_t search_ = 0;
 };
 
 }  // namespace hlokit::copies

@@ -16,7 +16,12 @@ namespace {
 struct Node {
   uint32_t before = kNone, after = kNone;
   std::vector<Use> uses;
-  std::vector<ValueId> parts;  // results of removed copies that it stands for
+  std::vector<ValueId> parts;  // results of removed copies that it stands for, when they live on
+  // Is it dead before its neighbour `after` is written, all in one computation? Found out on
+  // demand.
+  enum : uint8_t { kOpen, kYes, kNo } chained = kOpen;
+  ValueId run_start = kNone;  // the values from this one on are chained up to it, as of `epoch`
+  uint32_t epoch = 0;
 };
 
 class CopyRemover {
@@ -38,6 +43,7 @@ class CopyRemover {
   bool AllBefore(ValueId last, ValueId first, Conflict* conflict);
   void Join(InstId copy, ValueId source, ValueId result);
   void RememberConflict(InstId copy, const Conflict& conflict);
+  void GiveReasons();
   ValueId First(ValueId value) const {
     while (nodes_[value].before != kNone) value = nodes_[value].before;
     return value;
@@ -46,7 +52,14 @@ class CopyRemover {
     while (nodes_[value].after != kNone) value = nodes_[value].after;
     return value;
   }
+  void Unchain(ValueId value) {
+    if (nodes_[value].chained == Node::kYes) ++epoch_;
+    nodes_[value].chained = Node::kOpen;
+  }
+  bool IsChained(ValueId value);
+  ValueId RunStart(ValueId value);
   void Link(ValueId a, ValueId b) {
+    if (a != kNone) Unchain(a);
     if (a != kNone) nodes_[a].after = b;
     if (b != kNone) nodes_[b].before = a;
   }
@@ -59,11 +72,13 @@ class CopyRemover {
   Order order_;
   std::vector<uint32_t> number_;  // by instruction: depth-first, callees before callers
   std::vector<Node> nodes_;       // by value
+  uint32_t epoch_ = 1;            // of Node::run_start
   struct Copy {
     ValueId source, result;
   };
   std::unordered_map<uint32_t, Copy> copies_;                     // by instruction
   std::unordered_map<ValueId, std::vector<InstId>> copies_from_;  // by source
+  std::unordered_map<uint32_t, Conflict> conflicts_;              // by instruction
 };
 
 /// Parameters first, then the rest in post-order, each after the computations that it calls.
@@ -117,11 +132,53 @@ void CopyRemover::RecordCopies() {
   }
 }
 
-/// Is every value up to `last` dead before any value from `first` on is written?
+/// Is the value dead before the next one of its list is written, with both and all readers in one
+/// computation? Within one computation that carries over: what is dead before a value that is dead
+/// before a third one is dead before the third one too.
+bool CopyRemover::IsChained(ValueId value) {
+  Node& node = nodes_[value];
+  if (node.chained != Node::kOpen) return node.chained == Node::kYes;
+  CompId computation = module_.computation_of(flow_.value(value).inst);
+  bool chained = module_.computation_of(flow_.value(node.after).inst) == computation;
+  for (const Use& use : node.uses) {
+    chained = chained && module_.computation_of(use.inst) == computation;
+  }
+  Conflict ignored;
+  chained = chained && order_.LiveRangeBefore(value, node.parts, node.uses, node.after, &ignored);
+  node.chained = chained ? Node::kYes : Node::kNo;
+  return chained;
+}
+
+/// The earliest value from which on everything up to `value` is chained. Remembered, since lists of
+/// thousands of updates are walked once per copy.
+ValueId CopyRemover::RunStart(ValueId value) {
+  ValueId start = value;
+  while (true) {
+    const Node& node = nodes_[start];
+    if (start != value && node.epoch == epoch_ && node.run_start != kNone) {
+      start = node.run_start;
+      break;
+    }
+    if (node.before == kNone || !IsChained(node.before)) break;
+    start = node.before;
+  }
+  nodes_[value].run_start = start;
+  nodes_[value].epoch = epoch_;
+  return start;
+}
+
+/// Is every value up to `last` dead before any value from `first` on is written? Of values that are
+/// chained, the last one speaks for those before it, and the first one for those behind it.
 bool CopyRemover::AllBefore(ValueId last, ValueId first, Conflict* conflict) {
-  for (ValueId a = last; a != kNone; a = nodes_[a].before) {
+  if (first == kNone) return true;
+  for (ValueId a = last; a != kNone; a = nodes_[RunStart(a)].before) {
+    bool speaks_for_next = false;
     for (ValueId b = first; b != kNone; b = nodes_[b].after) {
-      if (!order_.LiveRangeBefore(a, nodes_[a].parts, nodes_[a].uses, b, conflict)) return false;
+      if (!speaks_for_next &&
+          !order_.LiveRangeBefore(a, nodes_[a].parts, nodes_[a].uses, b, conflict)) {
+        return false;
+      }
+      speaks_for_next = nodes_[b].after != kNone && IsChained(b);
     }
   }
   return true;
@@ -129,13 +186,14 @@ bool CopyRemover::AllBefore(ValueId last, ValueId first, Conflict* conflict) {
 
 /// The two values are one from now on: that of the source.
 void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
+  Unchain(source);
   std::vector<Use>& uses = nodes_[source].uses;
   std::erase_if(uses, [&](const Use& use) { return use.inst == copy; });
   std::vector<Use>& more = nodes_[result].uses;
   uses.insert(uses.end(), more.begin(), more.end());
   more.clear();
   std::vector<ValueId>& parts = nodes_[source].parts;
-  parts.push_back(result);
+  if (flow_.LiveOutOfAny(result)) parts.push_back(result);
   parts.insert(parts.end(), nodes_[result].parts.begin(), nodes_[result].parts.end());
   Link(nodes_[result].before, nodes_[result].after);
   nodes_[result].before = nodes_[result].after = kNone;
@@ -154,15 +212,19 @@ void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
 bool CopyRemover::TryElide(InstId copy) {
   auto found = copies_.find(copy.value);
   if (found == copies_.end()) return false;
-  if (module_.shape(copy) != module_.shape(module_.operand(copy, 0))) return false;
   auto [source, result] = found->second;
+  Conflict conflict{OverlapKind::kLayout, source, result, {}};
+  if (module_.shape(copy) != module_.shape(module_.operand(copy, 0))) {
+    RememberConflict(copy, conflict);
+    return false;
+  }
   Node& from = nodes_[source];
   Node& to = nodes_[result];
-  Conflict conflict;
   if (from.after == result) {
     // One after the other in one list: the same buffer already.
   } else if (to.before == kNone) {
-    if (!AllBefore(source, to.after, &conflict) || !AllBefore(Last(result), from.after, &conflict)) {
+    if (!AllBefore(source, to.after, &conflict) ||
+        !AllBefore(Last(result), from.after, &conflict)) {
       RememberConflict(copy, conflict);
       return false;
     }
@@ -179,6 +241,7 @@ bool CopyRemover::TryElide(InstId copy) {
     Link(before, head);
     Link(source, result);
   } else {
+    conflict.kind = OverlapKind::kBothInside;
     RememberConflict(copy, conflict);
     return false;
   }
@@ -187,16 +250,42 @@ bool CopyRemover::TryElide(InstId copy) {
 }
 
 void CopyRemover::RememberConflict(InstId copy, const Conflict& conflict) {
-  (void)copy, (void)conflict;
+  if (steps_.reasons != nullptr) conflicts_[copy.value] = conflict;
+}
+
+/// What is known about the copies that stay, for whoever asks.
+void CopyRemover::GiveReasons() {
+  if (steps_.reasons == nullptr) return;
+  std::vector<LifetimeCopy> kept;
+  std::unordered_map<uint32_t, uint32_t> known;  // copy -> entry
+  for (uint32_t i = 0; i < steps_.reasons->size(); ++i) known[(*steps_.reasons)[i].copy.value] = i;
+  for (CompId computation : module_.computation_order()) {
+    for (InstId inst : module_.computation(computation).instructions) {
+      auto conflict = conflicts_.find(inst.value);
+      if (conflict == conflicts_.end() || !copies_.contains(inst.value)) continue;
+      auto entry = known.find(inst.value);
+      LifetimeCopy reason{.copy = inst, .cause = LifetimeCause::kWasThere, .subject = inst};
+      if (entry != known.end()) reason = (*steps_.reasons)[entry->second];
+      reason.overlap = conflict->second.kind;
+      reason.first = flow_.value(conflict->second.first).inst;
+      reason.second = flow_.value(conflict->second.second).inst;
+      reason.use = conflict->second.use;
+      kept.push_back(reason);
+    }
+  }
+  std::sort(kept.begin(), kept.end(),
+            [](const LifetimeCopy& a, const LifetimeCopy& b) { return a.copy < b.copy; });
+  *steps_.reasons = std::move(kept);
 }
 
 void CopyRemover::Run() {
   NumberInstructions();
   MakeLists();
   RecordCopies();
+  const std::vector<CompId> order = module_.walk_order();
   for (bool changed = true; changed;) {
     changed = false;
-    for (CompId computation : module_.computation_order()) {
+    for (CompId computation : order) {
       const std::vector<InstId>& list = module_.computation(computation).instructions;
       for (size_t i = 0; i < list.size(); ++i) {
         InstId inst = list[i];
@@ -207,6 +296,7 @@ void CopyRemover::Run() {
       }
     }
   }
+  GiveReasons();
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // in buffers that others write?
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 
 #include "hlokit/simplify.h"
 #include "src/copy_insertion/deep_copy.h"
@@ -15,22 +16,20 @@ namespace {
 class SpecialCopies {
  public:
   SpecialCopies(const Steps& steps, const Calls& calls, const Dataflow& flow)
-      : steps_(steps),
-        module_(steps.module),
-        calls_(calls),
-        flow_(flow),
-        groups_(module_, flow) {}
+      : steps_(steps), module_(steps.module), calls_(calls), flow_(flow), groups_(module_, flow) {}
   void Run();
 
  private:
   struct Wanted {
     NodeSet nodes;
-    std::map<uint32_t, std::pair<CopyCause, InstId>> causes;  // by node
+    std::map<uint32_t, std::pair<LifetimeCause, InstId>> causes;  // by node
   };
-  void Want(InstId inst, uint32_t node, CopyCause cause, InstId subject);
+  void Want(InstId inst, uint32_t node, LifetimeCause cause, InstId subject);
   void FindAliasedParts();
   bool IsReadOnly(ValueId value) const;
+  void FindWritten();
   void CheckValue(ValueId value);
+  static uint64_t Key(uint32_t group, InstId inst) { return (uint64_t{group} << 32) | inst.value; }
   void CheckEntryRoot();
   void Insert();
 
@@ -39,12 +38,13 @@ class SpecialCopies {
   const Calls& calls_;
   const Dataflow& flow_;
   Groups groups_;
-  std::vector<uint8_t> aliased_parameter_;  // by place, of parameters of the entry
-  std::vector<uint8_t> aliased_output_;     // by node of the entry root
+  std::unordered_map<uint64_t, std::vector<ValueId>> written_;  // by group and instruction
+  std::vector<uint8_t> aliased_parameter_;                  // by place, of parameters of the entry
+  std::vector<uint8_t> aliased_output_;                     // by node of the entry root
   std::map<std::pair<uint32_t, uint32_t>, Wanted> wanted_;  // by computation and instruction
 };
 
-void SpecialCopies::Want(InstId inst, uint32_t node, CopyCause cause, InstId subject) {
+void SpecialCopies::Want(InstId inst, uint32_t node, LifetimeCause cause, InstId subject) {
   const ShapePool& shapes = module_.shapes();
   ShapeId part = shapes.Subshape(module_.shape(inst), node);
   if (calls_.IsAsync(module_.computation_of(inst)) || shapes[part].is_buffer) return;
@@ -88,14 +88,25 @@ void SpecialCopies::CheckValue(ValueId id) {
   std::span<const ValueId> members = groups_.members(groups_.GroupOf(id));
   if (members.size() < 2) return;
   const Value& value = flow_.value(id);
-  if (IsReadOnly(id)) Want(value.inst, value.node, CopyCause::kReadOnlyValue, value.inst);
-  for (ValueId other : members) {
-    if (other == id) continue;
-    for (const Use& use : flow_.uses(id)) {
-      if (use.inst != flow_.value(other).inst) continue;
-      if (CanShare(module_, use, flow_.value(other).node)) continue;
+  if (IsReadOnly(id)) Want(value.inst, value.node, LifetimeCause::kReadOnlyValue, value.inst);
+  for (const Use& use : flow_.uses(id)) {
+    auto written = written_.find(Key(groups_.GroupOf(id), use.inst));
+    if (written == written_.end()) continue;
+    for (ValueId other : written->second) {
+      if (other == id || CanShare(module_, use, flow_.value(other).node)) continue;
       if (module_.IsCustomCall(use.inst, "Pin")) continue;  // that is what it is for
-      Want(module_.operand(use.inst, use.operand), use.node, CopyCause::kCannotShareUse, use.inst);
+      Want(module_.operand(use.inst, use.operand), use.node, LifetimeCause::kCannotShareUse,
+           use.inst);
+    }
+  }
+}
+
+/// Which values of one buffer does one instruction define?
+void SpecialCopies::FindWritten() {
+  for (uint32_t group = 0; group < groups_.count(); ++group) {
+    if (groups_.members(group).size() < 2) continue;
+    for (ValueId value : groups_.members(group)) {
+      written_[Key(group, flow_.value(value).inst)].push_back(value);
     }
   }
 }
@@ -110,9 +121,10 @@ void SpecialCopies::CheckEntryRoot() {
     auto [first, fresh] = seen.emplace(groups_.GroupOf(value), node);
     if (!fresh) {
       uint32_t target = aliased_output_[node] ? first->second : node;
-      Want(root, target, CopyCause::kRepeatedResult, root);
+      Want(root, target, LifetimeCause::kRepeatedResult, root);
     }
-    if (IsReadOnly(value)) Want(root, node, CopyCause::kReadOnlyResult, flow_.value(value).inst);
+    if (IsReadOnly(value))
+      Want(root, node, LifetimeCause::kReadOnlyResult, flow_.value(value).inst);
   }
 }
 
@@ -136,6 +148,7 @@ void SpecialCopies::Insert() {
 
 void SpecialCopies::Run() {
   FindAliasedParts();
+  FindWritten();
   for (ValueId value = 0; value < flow_.value_count(); ++value) CheckValue(value);
   CheckEntryRoot();
   Insert();

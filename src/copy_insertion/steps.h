@@ -16,19 +16,24 @@ namespace hlokit::copies {
 struct Steps {
   Module& module;
   EditLog::Group* log = nullptr;
-  std::vector<CopyReason>* reasons = nullptr;  ///< null: nobody asks
+  std::vector<LifetimeCopy>* reasons = nullptr;  ///< null: nobody asks
 
-  void Note(InstId copy, CopyCause cause, InstId subject, uint32_t node = 0) const {
-    if (reasons != nullptr) reasons->push_back({.copy = copy, .cause = cause, .subject = subject, .node = node});
+  void Note(InstId copy, LifetimeCause cause, InstId subject, uint32_t node = 0) const {
+    if (reasons != nullptr)
+      reasons->push_back({.copy = copy, .cause = cause, .subject = subject, .node = node});
   }
 };
 
+/// What the steps rely on; fails with kVerifyFailed (P007).
+Status CheckStructure(const Module& module);
 /// Step 1: copies wherever an update in place could meet a value that is still needed.
 Status AddCopies(const Steps& steps);
 /// Step 2: removes every copy of the module whose source and result can share a buffer.
 Status RemoveCopies(const Steps& steps);
 /// Step 3: copies for constants and parameters in shared buffers, and for the result.
 Status AddSpecialCopies(const Steps& steps);
+/// Instructions from number `first_new` on find their place in the schedule.
+void CompleteSchedule(Module& module, uint32_t first_new);
 
 }  // namespace hlokit::copies
 

@@ -8,9 +8,8 @@ namespace hlokit {
 CalleeFirstOrder::CalleeFirstOrder(const Module& module) : module_(module) {
   position_.assign(module.computation_count(), 0);
   callers_.resize(module.computation_count());
-  callees_.resize(module.computation_count());
   marked_.assign(module.computation_count(), 0);
-  for (CompId computation : module.computation_order()) {
+  for (CompId computation : module.walk_order()) {
     position_[computation.value] = static_cast<uint32_t>(order_.size());
     order_.push_back(computation);
   }
@@ -25,7 +24,6 @@ void CalleeFirstOrder::Append(CompId computation) {
   position_.push_back(static_cast<uint32_t>(order_.size()));
   order_.push_back(computation);
   callers_.emplace_back();
-  callees_.emplace_back();
   marked_.push_back(0);
 }
 
@@ -39,16 +37,13 @@ void CalleeFirstOrder::AddNewComputations() {
   }
 }
 
-template <typename Within>
-std::vector<CompId> CalleeFirstOrder::Reached(CompId start,
-                                              const std::vector<std::vector<CompId>>& next,
-                                              bool callers, Within within) {
-  std::vector<CompId> reached = {start};
-  marked_[start.value] = 1;
+std::vector<CompId> CalleeFirstOrder::CallersUpTo(CompId caller, uint32_t position) {
+  std::vector<CompId> reached = {caller};
+  marked_[caller.value] = 1;
   for (size_t i = 0; i < reached.size(); ++i) {
-    for (CompId one : next[reached[i].value]) {
-      uint64_t key = callers ? Key(one, reached[i]) : Key(reached[i], one);
-      if (marked_[one.value] || calls_[key] == 0 || !within(one)) continue;
+    for (CompId one : callers_[reached[i].value]) {
+      if (marked_[one.value] || position_[one.value] > position) continue;
+      if (calls_[Key(one, reached[i])] == 0) continue;
       marked_[one.value] = 1;
       reached.push_back(one);
     }
@@ -58,25 +53,23 @@ std::vector<CompId> CalleeFirstOrder::Reached(CompId start,
 }
 
 void CalleeFirstOrder::AddCall(CompId caller, CompId callee) {
-  if (calls_[Key(caller, callee)]++ == 0) {
-    callers_[callee.value].push_back(caller);
-    callees_[caller.value].push_back(callee);
-  }
+  if (calls_[Key(caller, callee)]++ == 0) callers_[callee.value].push_back(caller);
   uint32_t low = position_[caller.value], high = position_[callee.value];
   if (low >= high) return;
-  std::vector<CompId> later = Reached(caller, callers_, true, [&](CompId one) {
-    return position_[one.value] <= high;
-  });
-  if (std::find(later.begin(), later.end(), callee) != later.end()) return;  // a circle
   std::vector<uint8_t> moves(high - low + 1, 0);
-  for (CompId one : later) moves[position_[one.value] - low] = 1;
-  std::vector<CompId> stay, go;
-  for (uint32_t at = low; at <= high; ++at) (moves[at - low] ? go : stay).push_back(order_[at]);
-  stay.insert(stay.end(), go.begin(), go.end());
+  for (CompId one : CallersUpTo(caller, high)) moves[position_[one.value] - low] = 1;
+  if (moves.back()) return;  // a circle
+  std::vector<CompId> behind;
+  uint32_t next = low;
   for (uint32_t at = low; at <= high; ++at) {
-    order_[at] = stay[at - low];
-    position_[order_[at].value] = at;
+    if (moves[at - low]) {
+      behind.push_back(order_[at]);
+    } else {
+      order_[next++] = order_[at];
+    }
   }
+  std::copy(behind.begin(), behind.end(), order_.begin() + next);
+  for (uint32_t at = low; at <= high; ++at) position_[order_[at].value] = at;
 }
 
 void CalleeFirstOrder::RemoveCall(CompId caller, CompId callee) {
@@ -84,12 +77,6 @@ void CalleeFirstOrder::RemoveCall(CompId caller, CompId callee) {
   if (count > 0) --count;
 }
 
-void CalleeFirstOrder::Store(Module& module) const {
-  std::vector<CompId>& order = module.mutable_computation_order();
-  order.clear();
-  for (CompId computation : order_) {
-    if (!module.computation(computation).dead) order.push_back(computation);
-  }
-}
+void CalleeFirstOrder::Store(Module& module) const { module.set_walk_order(order_); }
 
 }  // namespace hlokit

@@ -1,10 +1,10 @@
 // Where does a new computation stand among the others?
 //
 // XLA keeps the computations of a module in an order in which callees come before their callers,
-// and repairs it call by call: when a new call has its callee behind the caller, the callee with
-// what it calls and the caller with what calls it trade places among themselves; all others stay.
-// Whoever walks over the computations of a module walks in this order, so it decides which names
-// new instructions get. (An algorithm of Pearce and Kelly, 2006.)
+// and repairs it call by call: when a new call has its callee behind the caller, the caller and
+// what calls it move right behind the callee; all others keep their order. Passes walk over the
+// computations in this order, so it decides which names new instructions get. (The way of
+// Marchetti-Spaccamela, Nanni and Rohnert, 1996.)
 #ifndef HLOKIT_SRC_EDIT_CALLEE_FIRST_ORDER_H_
 #define HLOKIT_SRC_EDIT_CALLEE_FIRST_ORDER_H_
 
@@ -16,8 +16,8 @@
 
 namespace hlokit {
 
-/// Follows the edits of one pass that adds computations; at the end Store makes the order that of
-/// the module. Circles of calls are left as they are.
+/// Follows the edits of one pass that adds computations; at the end Store makes the order the walk
+/// order of the module. Circles of calls are left as they are.
 class CalleeFirstOrder {
  public:
   explicit CalleeFirstOrder(const Module& module);
@@ -32,16 +32,14 @@ class CalleeFirstOrder {
     return (uint64_t{caller.value} << 32) | callee.value;
   }
   void Append(CompId computation);
-  /// `start` and what is reached from it along `next`, as far as `within` allows.
-  template <typename Within>
-  std::vector<CompId> Reached(CompId start, const std::vector<std::vector<CompId>>& next,
-                              bool callers, Within within);
+  /// The caller and all that call it, directly or not, up to a position.
+  std::vector<CompId> CallersUpTo(CompId caller, uint32_t position);
 
   const Module& module_;
-  std::vector<uint32_t> position_;                 // by computation
-  std::vector<CompId> order_;                      // by position
-  std::vector<std::vector<CompId>> callers_, callees_;  // calls that were removed may still stand
-  std::unordered_map<uint64_t, uint32_t> calls_;   // how often
+  std::vector<uint32_t> position_;                // by computation
+  std::vector<CompId> order_;                     // by position
+  std::vector<std::vector<CompId>> callers_;      // calls that were removed may still stand
+  std::unordered_map<uint64_t, uint32_t> calls_;  // how often
   std::vector<uint8_t> marked_;
 };
 

@@ -37,6 +37,20 @@ CompId Module::AddComputation(StrRef name) {
   return id;
 }
 
+std::vector<CompId> Module::walk_order() const {
+  if (walk_order_.empty()) return order_;
+  std::vector<CompId> out;
+  std::vector<uint8_t> listed(computations_.size(), 0);
+  for (CompId id : walk_order_) {
+    listed[id.value] = 1;
+    if (!computations_[id.value].dead) out.push_back(id);
+  }
+  for (CompId id : order_) {  // added since
+    if (!listed[id.value] && !computations_[id.value].dead) out.push_back(id);
+  }
+  return out;
+}
+
 CompId Module::FindComputation(std::string_view name) const {
   if (!name.empty() && name.front() == '%') name.remove_prefix(1);
   for (CompId id : order_) {

@@ -63,7 +63,7 @@ Result<bool> FlattenCallGraph::Run(Module& module, PassContext& context) {
       std::min(kMaxInstructions, kFreeGrowth + kMaxGrowth * module.instruction_count());
   bool changed = false;
   CalleeFirstOrder order(module);
-  for (CompId computation : std::vector<CompId>(module.computation_order())) {
+  for (CompId computation : module.walk_order()) {
     const std::vector<CallSite>& sites = graph.callers(computation);
     for (size_t i = 1; i < sites.size(); ++i) {
       CompId clone = CloneFor(module, order, sites[i].instruction, sites[i].index);

@@ -39,6 +39,9 @@ COMMANDS = [
     ["hlokit", "run", "--format", "json", "--max-work", "20000000", "INPUT"],
     ["hlokit", "equal", "--format", "json", "--seeds", "1", "--max-work", "20000000", "INPUT", "AFTER"],
     ["hlokit", "equal", "--format", "json", "--seeds", "1", "SQUARE", "TURNED"],
+    ["hlokit", "copies", "--format", "json", "INPUT"],
+    ["hlokit", "copies", "--format", "json", "--insert", "INPUT"],
+    ["hlokit", "copies", "--format", "json", "INPUT", "AFTER"],
 ]
 # Commands that look at no module.
 ONCE = [

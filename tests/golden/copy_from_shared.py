@@ -20,7 +20,7 @@ BACKEND_STEP = 16
 PASSES = ["print", "layout-assignment", "layout-assignment-unset", "layout-assignment-reverse", "dce",
           "tuple-simplifier", "flatten-call-graph", "layout-normalization-of-base", "all-reduce-combiner",
           "all-reduce-combiner-small", "all-gather-combiner", "all-gather-combiner-any-dim",
-          "reduce-scatter-combiner", "evaluate"]
+          "reduce-scatter-combiner", "evaluate", "copy-insertion", "copy-insertion-of-base"]
 
 
 def copy(source, target):

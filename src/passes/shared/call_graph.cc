@@ -23,7 +23,8 @@ CallGraph::CallGraph(const Module& module)
     : callers_(module.computation_count()),
       context_(module.computation_count(), CallContext::kNone) {
   std::vector<std::vector<CompId>> callees(module.computation_count());
-  for (CompId computation : module.computation_order()) {
+  const std::vector<CompId> order = module.walk_order();
+  for (CompId computation : order) {
     for (InstId inst : module.computation(computation).instructions) {
       std::span<const CompId> called = module.called_computations(inst);
       for (uint32_t i = 0; i < called.size(); ++i) {
@@ -54,10 +55,10 @@ CallGraph::CallGraph(const Module& module)
       stack.emplace_back(callee, 0);
     }
   };
-  for (CompId computation : module.computation_order()) {
+  for (CompId computation : order) {
     if (callers_[computation.value].empty()) walk(computation);
   }
-  for (CompId computation : module.computation_order()) {
+  for (CompId computation : order) {
     if (state[computation.value] == 0) {  // reachable only from a circle
       has_circle_ = true;
       walk(computation);
