@@ -47,12 +47,12 @@ struct Origin {
 };
 
 /// What a copy changes. A copy between memory spaces costs another thing than one that reorders.
-enum class CopyClass : uint8_t {
+enum class CopyChange : uint8_t {
   kLayout,       ///< the order of the elements
   kMemorySpace,  ///< the memory that they live in
   kBoth,
 };
-std::string_view CopyClassName(CopyClass copy_class);
+std::string_view CopyChangeName(CopyChange copy_class);
 /// "device", "host", "on-chip", "memory space 7".
 std::string MemorySpaceName(int64_t space);
 
@@ -68,7 +68,7 @@ struct ExplainedCopy {
 /// All copies whose two demands start at the same two places and that change the same thing.
 struct Cause {
   std::string id;  ///< "C1", in the order of bytes moved
-  CopyClass copy_class = CopyClass::kLayout;
+  CopyChange copy_class = CopyChange::kLayout;
   std::vector<uint32_t> copies;  ///< indices in Explanation::copies
   Origin winning, losing;
   int64_t logical_bytes = 0, padded_bytes = 0;  ///< summed, times the loop multiplier

@@ -130,7 +130,7 @@ std::string SummaryText(const ExplainedRun& run, size_t most) {
     const ExplainedCopy& first = e.copies[cause.copies[0]];
     const AddedCopy& copy = run.report.copies[first.added];
     const AddedArrayCopy& part = run.report.parts[first.part];
-    rows.push_back({cause.id, std::string(CopyClassName(cause.copy_class)),
+    rows.push_back({cause.id, std::string(CopyChangeName(cause.copy_class)),
                     std::to_string(cause.copies.size()), HumanBytes(cause.logical_bytes),
                     HumanBytes(cause.padded_bytes), Multiplier(cause),
                     fmt::format("{} = {}{}", Named(run, part.copy), Named(run, copy.source),
@@ -203,7 +203,7 @@ Json CopyJson(const ExplainedRun& run, uint32_t index) {
 
 Json CauseJson(const ExplainedRun& run, const Cause& cause) {
   Json out = {{"id", cause.id},
-              {"class", CopyClassName(cause.copy_class)},
+              {"class", CopyChangeName(cause.copy_class)},
               {"copies", cause.copies.size()},
               {"logical_bytes", cause.logical_bytes},
               {"padded_bytes", cause.padded_bytes},

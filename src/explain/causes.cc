@@ -13,16 +13,16 @@ namespace {
 struct CauseKey {
   OriginKind winning, losing;
   uint32_t winning_at, losing_at;
-  CopyClass copy_class;
+  CopyChange copy_class;
   auto operator<=>(const CauseKey&) const = default;
 };
 
-CopyClass ClassOf(const ShapePool& shapes, const AddedArrayCopy& copy) {
+CopyChange ClassOf(const ShapePool& shapes, const AddedArrayCopy& copy) {
   auto space = [&](LayoutId layout) {
     return layout.valid() ? shapes.extras(layout).memory_space : 0;
   };
-  if (space(copy.from) == space(copy.to)) return CopyClass::kLayout;
-  return shapes.SameOrder(copy.from, copy.to) ? CopyClass::kMemorySpace : CopyClass::kBoth;
+  if (space(copy.from) == space(copy.to)) return CopyChange::kLayout;
+  return shapes.SameOrder(copy.from, copy.to) ? CopyChange::kMemorySpace : CopyChange::kBoth;
 }
 
 /// A number for the place where a demand starts; copies whose value merely has the default layout
@@ -94,7 +94,7 @@ Explanation Explain(const Module& module, const LayoutAssignmentReport& report,
       const AddedArrayCopy& array = report.parts[part];
       Origin winning = origin_of(array.winning);
       Origin losing = origin_of(array.losing);
-      CopyClass copy_class = ClassOf(shapes, array);
+      CopyChange copy_class = ClassOf(shapes, array);
       CauseKey key{winning.kind, losing.kind, PlaceOf(winning, &sentences),
                    PlaceOf(losing, &sentences), copy_class};
       auto [entry, fresh] = known.try_emplace(key, static_cast<uint32_t>(out.causes.size()));

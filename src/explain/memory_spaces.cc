@@ -97,7 +97,7 @@ void AppendPins(const ShapePool& shapes, ShapeId shape, int64_t parameter,
 
 }  // namespace
 
-std::string_view CopyClassName(CopyClass copy_class) {
+std::string_view CopyChangeName(CopyChange copy_class) {
   constexpr std::string_view kNames[] = {"layout", "memory-space", "layout-and-memory-space"};
   return kNames[static_cast<size_t>(copy_class)];
 }

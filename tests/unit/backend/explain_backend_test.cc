@@ -113,11 +113,11 @@ ENTRY main {
   ROOT t = (f32[4,6], f32[4,6]) tuple(c, d)
 })");
   Explanation explanation = Explain(run.module, run.report, run.trace, 0);
-  std::vector<CopyClass> classes;
+  std::vector<CopyChange> classes;
   for (const ExplainedCopy& copy : explanation.copies) {
     classes.push_back(explanation.causes[copy.cause].copy_class);
   }
-  EXPECT_EQ(classes, (std::vector<CopyClass>{CopyClass::kBoth, CopyClass::kLayout}));
+  EXPECT_EQ(classes, (std::vector<CopyChange>{CopyChange::kBoth, CopyChange::kLayout}));
 }
 
 TEST(ExplainBackend, SpaceNames) {
