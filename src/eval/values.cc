@@ -144,7 +144,7 @@ Result<Value> Engine::Relayout(InstId id, const Value& value, ShapeId shape) {
 Result<Value> Engine::PassOn(InstId id, const Value& value, ShapeId declared) {
   if (value.shape == declared) return value;
   if (!shapes().Compatible(value.shape, declared)) return Refuse(id, "a value has another shape");
-  if (!options_.strict_layouts) return value;
+  if (!options_.strict_layouts || fusions_ > 0) return value;
   std::vector<Value> leaves;
   AppendLeaves(value, &leaves);
   size_t next = 0;
