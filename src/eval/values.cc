@@ -119,7 +119,8 @@ Value Engine::FromLeaves(ShapeId shape, std::span<const Value> leaves) const {
 }
 
 Result<Value> Engine::Relayout(InstId id, const Value& value, ShapeId shape) {
-  if (value.shape == shape) return value;
+  // A tuple made inside a fusion may hold other layouts than its shape says.
+  if (value.shape == shape && !shapes().IsTuple(shape)) return value;
   std::vector<Value> leaves;
   AppendLeaves(value, &leaves);
   size_t next = 0;
