@@ -98,8 +98,9 @@ struct Difference {
   std::string left, right;
 };
 /// `ulps`: 0 = the same bits; else floats may be that far apart and zeros of either sign and all
-/// NaNs are equal.
-Difference FirstDifference(const HostLeaves& left, const HostLeaves& right, double ulps);
+/// NaNs are equal. `any_nan`: all NaNs are equal in any case.
+Difference FirstDifference(const HostLeaves& left, const HostLeaves& right, double ulps,
+                           bool any_nan = false);
 
 }  // namespace hlokit
 

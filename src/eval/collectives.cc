@@ -36,6 +36,15 @@ Result<std::vector<std::vector<size_t>>> LanesOf(Engine& e, const Frame& frame, 
   return lanes;
 }
 
+/// A group whose size does not go with the shapes.
+std::unexpected<Error> WrongGroupSize(const Engine& e, InstId id, size_t members) {
+  std::unexpected<Error> error =
+      e.Refuse(id, fmt::format("a group has {} members, which does not fit the sizes", members),
+               DiagId::kDeviceMissing);
+  error.error().diagnostics[0].help = "--replicas N simulates another number of devices";
+  return error;
+}
+
 /// The shape of output `i` of an instruction with one result per operand.
 ShapeId OutputShape(const Engine& e, ShapeId shape, uint32_t i, size_t operands) {
   const bool tuple =
@@ -214,7 +223,7 @@ Status ReduceScatter(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   return ForGroups(e, frame, id, e.module().shape(id), out,
                    [&](std::span<const ArrayView> in, std::span<const ArrayView> to) -> Status {
                      if (to[0].count * static_cast<int64_t>(in.size()) != in[0].count) {
-                       return c.Refuse("the sizes do not fit the groups");
+                       return WrongGroupSize(e, id, in.size());
                      }
                      std::vector<std::byte> total;
                      TRY(Combine(c, function, in, &total));
@@ -232,7 +241,7 @@ Status AllGather(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   TRY(ForGroups(e, frame, id, shape, out,
                 [&](std::span<const ArrayView> in, std::span<const ArrayView> to) -> Status {
                   if (in[0].count * static_cast<int64_t>(in.size()) != to[0].count) {
-                    return e.Refuse(id, "the sizes do not fit the groups");
+                    return WrongGroupSize(e, id, in.size());
                   }
                   for (const ArrayView& target : to) {
                     for (size_t member = 0; member < in.size(); ++member) {
@@ -285,8 +294,7 @@ Status AllToAll(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
       e, frame, id, e.module().shape(id), out,
       [&](std::span<const ArrayView> in, std::span<const ArrayView> to) -> Status {
         const int64_t members = static_cast<int64_t>(in.size());
-        if (in[0].sizes[dimension] % members != 0)
-          return e.Refuse(id, "the sizes do not fit the groups");
+        if (in[0].sizes[dimension] % members != 0) return WrongGroupSize(e, id, in.size());
         std::vector<int64_t> sizes(in[0].sizes.begin(), in[0].sizes.end());
         sizes[dimension] /= members;
         std::vector<std::byte> buffer(static_cast<size_t>(in[0].count / members * in[0].width()));

@@ -50,6 +50,16 @@ Status Call(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   return PassOnAll(e, id, e.module().shape(id), out);
 }
 
+Status Fusion(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
+  const std::vector<DeviceValues> arguments = Operands(e, frame, id);
+  TRY(e.RunFused(e.module().called_computations(id)[0], frame.devices, arguments, out));
+  // The result is stored in the layout of the fusion.
+  for (Value& value : *out) {
+    ASSIGN_OR_RETURN(value, e.Relayout(id, value, e.module().shape(id)));
+  }
+  return {};
+}
+
 Status While(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
   const std::span<const CompId> callees = e.module().called_computations(id);
   const CompId body = callees[0], condition = callees[1];

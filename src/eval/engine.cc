@@ -148,6 +148,14 @@ Status Engine::Run(CompId computation, std::span<const uint32_t> devices,
   return status;
 }
 
+Status Engine::RunFused(CompId computation, std::span<const uint32_t> devices,
+                        std::span<const DeviceValues> arguments, DeviceValues* result) {
+  ++fusions_;
+  Status status = Run(computation, devices, arguments, result);
+  --fusions_;
+  return status;
+}
+
 Status Engine::RunInstruction(Frame& frame, InstId id, DeviceValues* out) {
   TRY(AddWork(id, 1));
   if (ValueHandler handler = FindValueHandler(module_.opcode(id))) {

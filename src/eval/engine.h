@@ -81,6 +81,10 @@ class Engine {
   /// Row-major elements of an array.
   Result<std::shared_ptr<Storage>> Logical(InstId id, const Value& value);
   ArrayView View(const Value& value, Storage& logical) const;
+  /// The same for the body of a fusion: its values are not stored, so layouts inside say nothing.
+  Status RunFused(CompId computation, std::span<const uint32_t> devices,
+                  std::span<const DeviceValues> arguments, DeviceValues* result);
+
   /// A value that is passed on under a shape (see EvalOptions::strict_layouts).
   Result<Value> PassOn(InstId id, const Value& value, ShapeId declared);
   /// Every leaf in the layout of the shape.
@@ -124,6 +128,7 @@ class Engine {
   std::shared_ptr<MemoryMeter> meter_ = std::make_shared<MemoryMeter>();
   uint64_t work_ = 0;
   int depth_ = 0;
+  int fusions_ = 0;                           // open ones
   bool quiet_ = false;                        // inside scalar functions nobody observes
   std::vector<uint32_t> position_;            // by instruction
   std::vector<std::unique_ptr<Plan>> plans_;  // by computation

@@ -136,7 +136,7 @@ constexpr ValueRow kValueRows[] = {
     {Opcode::kCopyStart, CopyStart},
     {Opcode::kCustomCall, CustomCall},
     {Opcode::kDomain, PassFirst},
-    {Opcode::kFusion, Call},
+    {Opcode::kFusion, Fusion},
     {Opcode::kGetDimensionSize, GetDimensionSize},
     {Opcode::kGetTupleElement, GetTupleElement},
     {Opcode::kInfeed, Infeed},

@@ -50,13 +50,15 @@ bool Close(ElementType type, double a, double b, double scale, double ulps) {
   return std::fabs(a - b) <= ulps * UnitAt(type, scale);
 }
 
-bool ElementsAgree(const HostArray& left, const HostArray& right, int64_t i, double ulps) {
+bool ElementsAgree(const HostArray& left, const HostArray& right, int64_t i, double ulps,
+                   bool any_nan) {
   const int bytes = StorageBytes(left.type);
   const std::byte* a = left.bytes.data() + i * bytes;
   const std::byte* b = right.bytes.data() + i * bytes;
   if (std::memcmp(a, b, static_cast<size_t>(bytes)) == 0) return true;
   const ElementKind kind = Info(left.type).kind;
-  if (ulps == 0 || (kind != ElementKind::kFloat && kind != ElementKind::kComplex)) return false;
+  if (kind != ElementKind::kFloat && kind != ElementKind::kComplex) return false;
+  if (ulps == 0 && !any_nan) return false;
   const ElementType part = ComponentType(left.type);
   const int width = StorageBytes(part), parts = bytes / width;
   double x[2] = {}, y[2] = {}, scale = 0;
@@ -68,7 +70,11 @@ bool ElementsAgree(const HostArray& left, const HostArray& right, int64_t i, dou
     }
   }
   for (int k = 0; k < parts; ++k) {
-    if (!Close(part, x[k], y[k], scale, ulps)) return false;
+    if (ulps == 0) {
+      const bool same = std::memcmp(a + k * width, b + k * width, static_cast<size_t>(width)) == 0;
+      if (!same && !(std::isnan(x[k]) && std::isnan(y[k]))) return false;
+    } else if (!Close(part, x[k], y[k], scale, ulps))
+      return false;
   }
   return true;
 }
@@ -122,7 +128,8 @@ std::string GoldenText(const Module& module, ShapeId result, const HostLeaves& l
   return out;
 }
 
-Difference FirstDifference(const HostLeaves& left, const HostLeaves& right, double ulps) {
+Difference FirstDifference(const HostLeaves& left, const HostLeaves& right, double ulps,
+                           bool any_nan) {
   for (size_t leaf = 0; leaf < std::max(left.size(), right.size()); ++leaf) {
     const int64_t number = static_cast<int64_t>(leaf);
     if (leaf >= left.size() || leaf >= right.size()) return {number, -1, "", ""};
@@ -134,7 +141,7 @@ Difference FirstDifference(const HostLeaves& left, const HostLeaves& right, doub
     if (a.bytes == b.bytes) continue;
     const int64_t count = a.elements();
     for (int64_t i = 0; i < count; ++i) {
-      if (ElementsAgree(a, b, i, ulps)) continue;
+      if (ElementsAgree(a, b, i, ulps, any_nan)) continue;
       return {number, i, ElementText(a, i, false), ElementText(b, i, false)};
     }
   }

@@ -23,6 +23,7 @@ Status SetDimensionSize(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 
 // control.cc
 Status Call(Engine& e, Frame& frame, InstId id, DeviceValues* out);
+Status Fusion(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status While(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status Conditional(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status Scan(Engine& e, Frame& frame, InstId id, DeviceValues* out);

@@ -119,7 +119,8 @@ Value Engine::FromLeaves(ShapeId shape, std::span<const Value> leaves) const {
 }
 
 Result<Value> Engine::Relayout(InstId id, const Value& value, ShapeId shape) {
-  if (value.shape == shape) return value;
+  // A tuple made inside a fusion may hold other layouts than its shape says.
+  if (value.shape == shape && !shapes().IsTuple(shape)) return value;
   std::vector<Value> leaves;
   AppendLeaves(value, &leaves);
   size_t next = 0;
@@ -144,7 +145,7 @@ Result<Value> Engine::Relayout(InstId id, const Value& value, ShapeId shape) {
 Result<Value> Engine::PassOn(InstId id, const Value& value, ShapeId declared) {
   if (value.shape == declared) return value;
   if (!shapes().Compatible(value.shape, declared)) return Refuse(id, "a value has another shape");
-  if (!options_.strict_layouts) return value;
+  if (!options_.strict_layouts || fusions_ > 0) return value;
   std::vector<Value> leaves;
   AppendLeaves(value, &leaves);
   size_t next = 0;
