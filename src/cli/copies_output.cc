@@ -137,11 +137,11 @@ std::string CopyLines(const Module& module, const ClassifiedCopy& copy, bool cha
     label = "";
   }
   if (!copy.has.empty())
-    out += fmt::format("      has     {}: {}\n", LayoutOf(module, copy.from), copy.has);
+    out += fmt::format("      has     {}: {}\n", LayoutOf(module, copy.has_shape), copy.has);
   if (chains && !copy.upstream.empty())
     out += fmt::format("      from    {}\n", Path(module, copy.upstream));
   if (!copy.wants.empty())
-    out += fmt::format("      wants   {}: {}\n", LayoutOf(module, copy.to), copy.wants);
+    out += fmt::format("      wants   {}: {}\n", LayoutOf(module, copy.wants_shape), copy.wants);
   if (chains && !copy.downstream.empty())
     out += fmt::format("      to      {}\n", Path(module, copy.downstream));
   if (!copy.arithmetic.empty() && chains)
