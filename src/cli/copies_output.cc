@@ -82,7 +82,8 @@ std::string SummaryLines(const CopiesView& view) {
   std::string out;
   std::vector<ClassSum> sums = SumByClass(view.report);
   if (view.report.copies.empty()) {
-    out = "The module holds no copies.\n";
+    out = view.only.empty() ? std::string("The module holds no copies.\n")
+                            : fmt::format("The module holds no copies of class {}.\n", view.only);
   } else {
     out = Plural(view.report.copies.size(), "copy", "copies") + ":";
     bool first = true;
