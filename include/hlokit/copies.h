@@ -69,6 +69,7 @@ struct ClassifiedCopy {
   /// down to what asks for the other one, with both in words (empty when they are not found).
   std::vector<InstId> upstream, downstream;
   std::string has, wants;
+  ShapeId has_shape, wants_shape;  ///< as it stands at both ends
 };
 
 struct CopyReport {

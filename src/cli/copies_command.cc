@@ -120,6 +120,7 @@ void ApplyReasons(const Module& module, std::span<const LifetimeCopy> reasons, C
 }
 
 int Show(const State& state, CopiesView view) {
+  view.only = state.only;
   if (!state.only.empty()) {
     std::erase_if(view.report.copies, [&](const ClassifiedCopy& copy) {
       return CopyClassName(copy.copy_class) != state.only;

@@ -82,7 +82,8 @@ std::string SummaryLines(const CopiesView& view) {
   std::string out;
   std::vector<ClassSum> sums = SumByClass(view.report);
   if (view.report.copies.empty()) {
-    out = "The module holds no copies.\n";
+    out = view.only.empty() ? std::string("The module holds no copies.\n")
+                            : fmt::format("The module holds no copies of class {}.\n", view.only);
   } else {
     out = Plural(view.report.copies.size(), "copy", "copies") + ":";
     bool first = true;
@@ -137,11 +138,11 @@ std::string CopyLines(const Module& module, const ClassifiedCopy& copy, bool cha
     label = "";
   }
   if (!copy.has.empty())
-    out += fmt::format("      has     {}: {}\n", LayoutOf(module, copy.from), copy.has);
+    out += fmt::format("      has     {}: {}\n", LayoutOf(module, copy.has_shape), copy.has);
   if (chains && !copy.upstream.empty())
     out += fmt::format("      from    {}\n", Path(module, copy.upstream));
   if (!copy.wants.empty())
-    out += fmt::format("      wants   {}: {}\n", LayoutOf(module, copy.to), copy.wants);
+    out += fmt::format("      wants   {}: {}\n", LayoutOf(module, copy.wants_shape), copy.wants);
   if (chains && !copy.downstream.empty())
     out += fmt::format("      to      {}\n", Path(module, copy.downstream));
   if (!copy.arithmetic.empty() && chains)

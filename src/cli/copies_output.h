@@ -15,6 +15,7 @@ struct CopiesView {
   CopyReport report;
   const CopyHistory* history = nullptr;  ///< null: one stage only
   std::string stage;                     ///< name of the stage that is shown; may be empty
+  std::string only;                      ///< the class that was asked for; may be empty
   size_t most = 40;
 };
 

@@ -11,6 +11,7 @@
 
 #include "fmt/format.h"
 #include "hlokit/copies.h"
+#include "hlokit/explain.h"
 #include "hlokit/file.h"
 #include "hlokit/layout_assignment.h"
 #include "hlokit/pass.h"
@@ -42,27 +43,39 @@ PrintOptions FullText() {
 /// What makes a copy the same copy in a smaller module.
 struct CopyMark {
   std::string source, consumer, from, to;
+  std::string demand;  // where the wish for the other layout starts
   uint32_t operand = 0;
   bool operator==(const CopyMark&) const = default;
 };
 
+/// The kind of demand, and the custom call or collective that makes it.
+std::string DemandText(const Module& module, const Origin& origin) {
+  std::string out(OriginName(origin.kind));
+  if (origin.kind == OriginKind::kCustomCall || origin.kind == OriginKind::kCollective) {
+    out += fmt::format(" {}", module.name(origin.instruction));
+  }
+  return out;
+}
+
 std::vector<std::pair<std::string, CopyMark>> InsertedCopies(Module& module) {
   std::vector<std::pair<std::string, CopyMark>> out;
+  LayoutTrace trace;
   LayoutAssignmentOptions options;
-  options.entry_layout = module.config().entry_computation_layout;
+  options.trace = &trace;
   Result<LayoutAssignmentReport> report = AssignLayouts(module, options);
   if (!report) return out;
-  for (const AddedCopy& copy : report->copies) {
+  Explanation explanation = Explain(module, *report, trace, 0);
+  for (const ExplainedCopy& explained : explanation.copies) {
+    const AddedCopy& copy = report->copies[explained.added];
+    const AddedArrayCopy& part = report->parts[explained.part];
     const bool at_result = copy.reason == CopyReason::kRoot || !copy.consumer.valid();
-    for (uint32_t i = copy.first_part; i < copy.first_part + copy.part_count; ++i) {
-      const AddedArrayCopy& part = report->parts[i];
-      CopyMark mark{.source = std::string(module.name(copy.source)),
-                    .consumer = at_result ? "" : std::string(module.name(copy.consumer)),
-                    .from = part.from.valid() ? module.shapes().LayoutText(part.from) : "",
-                    .to = part.to.valid() ? module.shapes().LayoutText(part.to) : "",
-                    .operand = at_result ? 0 : copy.operand};
-      out.emplace_back(module.name(part.copy), std::move(mark));
-    }
+    CopyMark mark{.source = std::string(module.name(copy.source)),
+                  .consumer = at_result ? "" : std::string(module.name(copy.consumer)),
+                  .from = module.shapes().LayoutText(part.from),
+                  .to = module.shapes().LayoutText(part.to),
+                  .demand = DemandText(module, explanation.causes[explained.cause].winning),
+                  .operand = at_result ? 0 : copy.operand};
+    out.emplace_back(module.name(part.copy), std::move(mark));
   }
   return out;
 }

@@ -46,6 +46,10 @@ std::string OwnReason(const CopyContext& context, InstId inst) {
   }
   if (IsElementByElement(module, inst)) return "";
   switch (module.opcode(inst)) {
+    case Opcode::kCopy:
+      if (SameOrder(module.shapes(), module.shape(inst), module.shape(module.operand(inst, 0))))
+        return "";
+      return Named(module, inst);
     case Opcode::kGetTupleElement:
     case Opcode::kTuple:
     case Opcode::kBitcast:
@@ -110,11 +114,13 @@ void TellDisagreement(const CopyContext& context, ClassifiedCopy& copy) {
   while (at.valid()) {
     copy.upstream.push_back(at);
     copy.has = OwnReason(context, at);
+    copy.has_shape = module.shape(at);
     if (!copy.has.empty() || copy.upstream.size() == kMostSteps) break;
     at = Above(module, at);
   }
   at = copy.inst;
   while (copy.downstream.size() < kMostSteps) {
+    copy.wants_shape = module.shape(at);
     if (module.IsRoot(at)) {
       copy.wants = module.computation_of(at) == module.entry()
                        ? "the entry layout of the result"

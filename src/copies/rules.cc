@@ -351,6 +351,9 @@ void Rules::EqualShapes() {
   std::string text = DescribeLifetimeCopy(module_, overlap);
   size_t cut = text.find("; ");
   Say("live-range", cut == std::string::npos ? text : text.substr(cut + 2));
+  if (copy_.copy_class == CopyClass::kLifetime && copy_.confidence == Confidence::kMedium) {
+    copy_.confidence = Confidence::kHigh;
+  }
   if (copy_.copy_class == CopyClass::kUnknown) {
     Verdict(CopyClass::kLifetime, Confidence::kMedium, "not known", Confidence::kLow);
   }

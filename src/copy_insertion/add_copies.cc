@@ -80,8 +80,11 @@ InstId Element(const Module& module, InstId inst, uint32_t node) {
   const ShapePool& shapes = module.shapes();
   while (module.opcode(inst) == Opcode::kTuple && node != 0) {
     ShapeId shape = module.shape(inst);
-    uint32_t i = 0;
-    while (i + 1 < shapes.element_count(shape) && shapes.element_offset(shape, i + 1) <= node) ++i;
+    uint32_t i = 0, end = shapes.element_count(shape);
+    while (end - i > 1) {  // the last element that begins at or before the node
+      uint32_t middle = i + (end - i) / 2;
+      (shapes.element_offset(shape, middle) <= node ? i : end) = middle;
+    }
     node -= shapes.element_offset(shape, i);
     inst = module.operand(inst, i);
   }

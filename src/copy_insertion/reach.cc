@@ -60,8 +60,10 @@ const std::vector<uint64_t>& Reach::Row(InstId to) {
 std::optional<bool> Reach::ReachesNearby(InstId from, InstId to) {
   if (++search_ == 0) mark_.assign(mark_.size(), 0), search_ = 1;
   work_.assign(1, to);
+  size_t edges = 0;
   for (size_t at = 0; at < work_.size(); ++at) {
-    if (at == kNearby) return std::nullopt;
+    edges += before_begin_[work_[at].value + 1] - before_begin_[work_[at].value];
+    if (edges > kNearby) return std::nullopt;
     for (uint32_t i = before_begin_[work_[at].value]; i < before_begin_[work_[at].value + 1]; ++i) {
       InstId before = before_[i];
       if (before == from) return true;

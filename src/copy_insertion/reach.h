@@ -38,8 +38,8 @@ class Reach {
   std::unordered_map<uint32_t, std::vector<uint64_t>> rows_;
   size_t words_ = 0;
   std::vector<InstId> work_;
-  static constexpr size_t kNearby = 256;
-  std::vector<uint32_t> mark_;  // by instruction: the search that saw it last
+  static constexpr size_t kNearby = 512;  // edges
+  std::vector<uint32_t> mark_;            // by instruction: the search that saw it last
   uint32_t search_ = 0;
 };
 

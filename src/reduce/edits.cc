@@ -103,6 +103,38 @@ bool DropResults(Module& module, size_t begin, size_t end) {
   return true;
 }
 
+/// Pairs of an element of the result tuple and one of its operands.
+std::vector<std::pair<uint32_t, InstId>> Descents(const Module& module) {
+  std::vector<std::pair<uint32_t, InstId>> out;
+  InstId root = module.computation(module.entry()).root;
+  if (module.opcode(root) != Opcode::kTuple) return out;
+  for (uint32_t i = 0; i < module.operand_count(root); ++i) {
+    for (InstId operand : module.operands(module.operand(root, i))) out.emplace_back(i, operand);
+  }
+  return out;
+}
+
+bool Descend(Module& module, size_t target) {
+  InstId root = module.computation(module.entry()).root;
+  auto [element, operand] = Descents(module)[target];
+  std::span<const InstId> all = module.operands(root);
+  std::vector<InstId> elements(all.begin(), all.end());
+  elements[element] = operand;
+  std::vector<ShapeId> shapes, results;
+  ComputationLayout& layout = *module.config().entry_computation_layout;
+  for (uint32_t i = 0; i < elements.size(); ++i) {
+    shapes.push_back(module.shape(elements[i]));
+    bool keep = i != element && module.shapes().IsTuple(layout.result);
+    results.push_back(keep ? module.shapes().element(layout.result, i) : shapes.back());
+  }
+  InstId tuple =
+      module.AddInstruction(module.entry(), Opcode::kTuple, module.shapes().Tuple(shapes), elements,
+                            module.UniqueInstructionName("result"));
+  SetResult(module, tuple);
+  layout.result = module.shapes().Tuple(results);
+  return true;
+}
+
 /// The value comes from outside, under its own name.
 void Cut(Module& module, InstId inst) {
   ComputationData& entry = module.computation(module.entry());
@@ -183,6 +215,8 @@ bool Edit(Module& module, EditKind kind, size_t begin, size_t end) {
       return true;
     case EditKind::kResults:
       return DropResults(module, begin, end);
+    case EditKind::kDescend:
+      return end == begin + 1 && Descend(module, begin);
     case EditKind::kCut: {
       std::vector<InstId> targets = Cuttable(module);
       for (size_t i = begin; i < end; ++i) Cut(module, targets[i]);
@@ -226,6 +260,8 @@ size_t CountTargets(const Module& module, EditKind kind) {
       return std::size(kDescriptive);
     case EditKind::kResults:
       return module.operand_count(module.computation(module.entry()).root);
+    case EditKind::kDescend:
+      return Descents(module).size();
     case EditKind::kCut:
       return Cuttable(module).size();
     case EditKind::kBypass:

@@ -14,13 +14,14 @@ enum class EditKind : uint8_t {
   kHeader,      ///< aliases and donors go
   kAttributes,  ///< one kind of descriptive attribute goes everywhere
   kResults,     ///< elements of the entry result go; or an operand becomes the result
+  kDescend,     ///< an element of the result becomes one of its operands
   kCut,         ///< values of the entry become parameters
   kBypass,      ///< users read an operand of the same shape instead
   kParameters,  ///< unused parameters of the entry go
 };
 inline constexpr EditKind kEditKinds[] = {
     EditKind::kExtract, EditKind::kHeader, EditKind::kAttributes, EditKind::kResults,
-    EditKind::kCut,     EditKind::kBypass, EditKind::kParameters};
+    EditKind::kDescend, EditKind::kCut,    EditKind::kBypass,     EditKind::kParameters};
 
 /// How many things an edit of this kind can be applied to. They are numbered from 0, and edits take
 /// consecutive ones.
