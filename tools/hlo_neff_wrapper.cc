@@ -4,10 +4,12 @@
 
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
+#include "src/base/limits.h"
 #include "src/neuron_ir/commands.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
+  hlokit::StartWithDefaultLimits();
   CLI::App app;
   app.name("hlo-neff-wrapper");
   int exit_code = 0;

@@ -2,9 +2,11 @@
 
 #include "CLI/CLI.hpp"
 #include "hlokit/exit_code.h"
+#include "src/base/limits.h"
 #include "src/neuron/commands.h"
 
 int main(int argc, char** argv) {
+  hlokit::StartWithDefaultLimits();
   CLI::App app;
   app.name("static-io-transpose");
   int exit_code = 0;

@@ -10,11 +10,13 @@
 #include <cmath>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 
+#include "fmt/format.h"
+#include "hlokit/diagnostic.h"
 #include "hlokit/exit_code.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -28,23 +30,31 @@
 namespace hlokit {
 namespace {
 
-/// Both messages are written where nothing may be allocated any more.
-void EndWith(const char* message) {
-  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message, std::strlen(message));
+/// Made beforehand: when they are needed, nothing may be allocated any more.
+struct Messages {
+  std::string memory = Text(DiagId::kMemoryLimit, "the memory limit is reached",
+                            "--max-memory SIZE (for instance 8G, 0 for no limit) sets another one");
+  std::string time =
+      Text(DiagId::kTimeLimit, "the time limit is reached", "--timeout SECONDS sets another one");
+
+  static std::string Text(DiagId id, std::string_view what, std::string_view help) {
+    return fmt::format("error: {} [{}]\n  help: {}\n", what, DiagCode(id), help);
+  }
+};
+
+const Messages& TheMessages() {
+  static const Messages messages;
+  return messages;
+}
+
+[[noreturn]] void EndWith(const std::string& message) {
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, message.data(), message.size());
   _exit(static_cast<int>(ExitCode::kLimit));
 }
 
-void OutOfMemory() {
-  EndWith(
-      "error: the memory limit is reached [U002]\n"
-      "  help: --max-memory SIZE (for instance 8G, 0 for no limit) sets another one\n");
-}
+void OutOfMemory() { EndWith(TheMessages().memory); }
 
-void OutOfTime(int /*signal*/) {
-  EndWith(
-      "error: the time limit is reached [U003]\n"
-      "  help: --timeout SECONDS sets another one\n");
-}
+void OutOfTime(int /*signal*/) { EndWith(TheMessages().time); }
 
 /// Only what is written to counts: private memory, not mapped files.
 void LimitMemory(uint64_t bytes) {
@@ -70,6 +80,7 @@ std::optional<double> Number(const std::string& text, std::string_view* rest) {
 }  // namespace
 
 void StartWithDefaultLimits() {
+  TheMessages();
   std::set_new_handler(OutOfMemory);
   // A machine that swaps is of no use to anybody: nine tenths of what it has.
   const uint64_t memory = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *

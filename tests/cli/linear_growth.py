@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does the work grow linearly with the module? Counts executed instructions, not seconds.
 
-  linear_growth.py --bin build/release [--sizes 2000,8000,32000]
+  linear_growth.py --bin build/release [--sizes 8000,16000,32000]
 
 Runs commands under `valgrind --tool=callgrind` on generated modules of three sizes or more. The cost of one
 more instruction of the module must be nearly the same between each pair of neighbouring sizes: linear work
@@ -52,7 +52,7 @@ def executed(command):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bin", required=True, help="folder that holds the programs")
-    parser.add_argument("--sizes", default="2000,8000,32000", help="instructions of the modules, ascending")
+    parser.add_argument("--sizes", default="8000,16000,32000", help="instructions of the modules, ascending")
     args = parser.parse_args()
     if not shutil.which("valgrind"):
         print("linear growth: valgrind is not installed")
