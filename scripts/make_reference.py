@@ -38,7 +38,7 @@ SECTIONS = {
     "12": "rules of a back end",
 }
 AREAS = {"I": "files", "U": "command line", "X": "inside hlokit", "R": "reading text", "L": "layout assignment",
-         "V": "verifier", "P": "passes", "N": "Neuron files", "T": "tensors", "B": "protos", "E": "explanations",
+         "V": "verifier", "P": "passes", "N": "Neuron files", "T": "tensors", "B": "protos", "E": "explanations", "A": "evaluator", "C": "copies", "S": "reducing",
          "D": "devices and back ends"}
 STRING = r'"((?:[^"\\]|\\.)*)"'
 
@@ -179,7 +179,7 @@ def diagnostics():
     parts = []
     names = sorted(n for n in os.listdir(INCLUDE) if re.fullmatch(r"diagnostics\w*\.def", n))
     found = [row for name in names for row in rows(name, "HLOKIT_DIAGNOSTIC", 2)]
-    for letter in sorted({code[0] for _, code, _ in found}, key="IURLVEPBTNDX".find):
+    for letter in sorted({code[0] for _, code, _ in found}, key="IURLVEDPCASBTNX".find):
         lines = sorted([code, text] for _, code, text in found if code[0] == letter)
         parts.append(f"## {letter}: {AREAS.get(letter, letter)}\n\n{table(['code', 'meaning'], lines)}\n")
     return """# Diagnostics
