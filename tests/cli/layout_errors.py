@@ -6,7 +6,8 @@
 One file per case under tests/cli/layout_errors. Its first lines say what is expected:
   // expect: EXIT-CODE DIAGNOSTIC-CODE
   // flags: FLAGS OF hlokit assign
-The same must come of assign, explain and trace, with nothing on standard output and a help line.
+The same must come of assign, explain and trace, with nothing on standard output and a help line; but
+explain answers from the module as it is where a bitcast (L001) shows that it was optimised already.
 """
 import argparse
 import glob
@@ -26,6 +27,8 @@ def check(binary, path):
     flags = re.search(r"(?m)^// flags: (.*)$", text)
     problems = []
     for command in ("assign", "explain", "trace"):
+        if command == "explain" and diagnostic == "L001":
+            continue  # tests/cli/copies.py
         words = [binary, command, *(flags.group(1).split() if flags else []), path]
         done = subprocess.run(words, capture_output=True, timeout=60)
         err = done.stderr.decode()

@@ -20,7 +20,7 @@ MOST = 1.25  # by how much the cost of one more instruction may rise from one pa
 COMMANDS = [["hlokit", "fmt", "IN"], ["hlokit", "stats", "IN"], ["hlokit", "verify", "IN"], ["hlokit", "assign", "IN"],
             ["hlokit", "explain", "IN"], ["hlokit", "trace", "IN"], ["hlokit", "diff", "IN", "IN"],
             ["hlokit", "convert", "IN", "--to", "proto", "-o", "OUT"],
-            ["hlo-opt", "--passes=layout-assignment,layout-normalization,dce,tuple-simplifier", "IN"]]
+            ["hlo-opt", "--passes=layout-assignment,copy-insertion,tuple-simplifier,dce", "IN"]]
 
 
 def module(size):
