@@ -68,7 +68,8 @@ std::optional<size_t> FindLeaf(const Module& module, std::string_view name, size
   for (size_t i = 0; i < parameters.size(); ++i) {
     const ShapeId shape = module.shape(parameters[i]);
     // The longest match: a name may hold dots itself.
-    for (std::string_view own : {module.name(parameters[i]), std::string_view(std::to_string(i))}) {
+    const std::string number = std::to_string(i);
+    for (std::string_view own : {module.name(parameters[i]), std::string_view(number)}) {
       if (!name.starts_with(own)) continue;
       std::string_view rest = name.substr(own.size());
       std::vector<int64_t> path;

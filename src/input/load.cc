@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "hlokit/file.h"
 #include "hlokit/input.h"
@@ -57,10 +58,12 @@ std::unexpected<Error> Unknown(std::string_view contents, const std::string& nam
                      : other.empty()
                          ? "the input is neither HLO text nor a proto that holds a module"
                          : fmt::format("the input is {}", other);
-  return MakeError(
-      ExitCode::kCannotParse, DiagId::kUnknownFormat, fmt::format("{}: {}", name, what),
+  std::unexpected<Error> error = MakeError(
+      ExitCode::kCannotParse, DiagId::kUnknownFormat, std::move(what),
       "HLO text, .hlo.pb, .pbtxt, snapshots, their .gz forms, logs and dump folders are read; "
       "--input-format says which one it is");
+  error.error().diagnostics[0].file = name;
+  return error;
 }
 
 Result<Module> ReadPbtxt(std::string contents, const LoadOptions& options, ProtoWrapper* wrapper,
@@ -105,6 +108,15 @@ Result<LoadedModule> LoadLog(std::string contents, const std::string& name, cons
                                                      name + ":" + block->name, inner, warnings));
   loaded.format = InputFormat::kLog;
   return loaded;
+}
+
+/// Standard input can be read once, but commands that run the pass twice ask for their input twice.
+Result<std::string> StandardInput(size_t max_bytes) {
+  static std::optional<std::string> kept;
+  if (!kept) {
+    ASSIGN_OR_RETURN(kept, ReadFile("-", max_bytes));
+  }
+  return *kept;
 }
 
 Result<LoadedModule> Load(std::string contents, const std::string& name, const Spec& spec,
@@ -160,7 +172,11 @@ Result<LoadedModule> LoadModule(const std::string& spec_text, const LoadOptions&
                                 std::vector<Diagnostic>* warnings) {
   Spec spec = SplitSpec(spec_text);
   std::error_code ignored;
-  if (spec.path == "-" || !fs::is_directory(spec.path, ignored)) {
+  if (spec.path == "-") {
+    ASSIGN_OR_RETURN(std::string contents, StandardInput(options.max_bytes));
+    return Load(std::move(contents), spec.path, spec, options, warnings);
+  }
+  if (!fs::is_directory(spec.path, ignored)) {
     ASSIGN_OR_RETURN(std::string contents, ReadFile(spec.path, options.max_bytes));
     return Load(std::move(contents), spec.path, spec, options, warnings);
   }

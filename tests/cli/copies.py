@@ -128,6 +128,9 @@ def main():
         check.holds("explain", done.stderr, "C002")
         check.holds("explain", done.stdout, "%t")
         check.equal("explain", "%mine" in done.stdout, False)
+        with open(optimised, encoding="utf-8") as file:
+            piped = subprocess.run([check.program, "explain", "-"], stdin=file, capture_output=True, text=True, timeout=60)
+        check.equal("explain -", piped.stdout, done.stdout)
         done = check.run("explain", optimised, "t")
         check.holds("explain t", done.stdout, "the entry layout of parameter 0 (%p)")
         check.holds("explain t", done.stdout, "the entry layout of the result")
