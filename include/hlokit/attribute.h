@@ -19,12 +19,15 @@ enum class AttrKind : uint8_t {
 };
 
 /// How a value is written in text, and which fields of Attr hold it.
-///   integer()            kInt, kInt32, kBool, all enums (index into EnumNames), kFloat (bits of a double)
-///   text()               kString (unescaped bytes), kBackendConfig (unescaped bytes), kUnknown
+///   integer()            kInt, kInt32, kBool, all enums (index into EnumNames), kFloat (bits of a
+///   double) text()               kString (unescaped bytes), kBackendConfig (unescaped bytes),
+///   kUnknown
 ///                        ("name=value" as written), and the kinds that are kept as canonical text:
 ///                        kIntListList, kDimLabels, kReplicaGroups, kSharding, kMetadata,
-///                        kFrontendAttributes, kOrigin, kStatistics, kResultAccuracy, kDomain, kSparsity
-///   list in ints()       kIntList; kBoolList; kPrecisionList (enum numbers); kRanges (start, limit,
+///                        kFrontendAttributes, kOrigin, kStatistics, kResultAccuracy, kDomain,
+///                        kSparsity
+///   list in ints()       kIntList; kBoolList; kPrecisionList (enum numbers); kRanges (start,
+///   limit,
 ///                        stride per dimension); kPadding (low, high, interior per dimension);
 ///                        kWindow (kWindowFields numbers per dimension); kAliasing (encoded, see
 ///                        Module::output_to_operand_aliasing)

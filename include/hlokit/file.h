@@ -13,7 +13,8 @@ namespace hlokit {
 Result<std::string> ReadFile(const std::string& path, size_t max_bytes = size_t{4} << 30);
 
 /// Writes a whole file; "-" is standard output. A regular file is written under a temporary name in
-/// the same folder, flushed to disk, then renamed, so that a reader sees the old or the new contents only.
+/// the same folder, flushed to disk, then renamed, so that a reader sees the old or the new
+/// contents only.
 Status WriteFile(const std::string& path, std::string_view contents);
 
 }  // namespace hlokit

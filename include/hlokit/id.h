@@ -19,10 +19,10 @@ struct Id {
   constexpr auto operator<=>(const Id&) const = default;
 };
 
-using InstId = Id<struct InstTag>;      ///< an instruction of a Module
-using CompId = Id<struct CompTag>;      ///< a computation of a Module
-using ShapeId = Id<struct ShapeTag>;    ///< an interned shape: equal shapes have equal ids
-using LayoutId = Id<struct LayoutTag>;  ///< an interned layout: equal layouts have equal ids
+using InstId = Id<struct InstTag>;        ///< an instruction of a Module
+using CompId = Id<struct CompTag>;        ///< a computation of a Module
+using ShapeId = Id<struct ShapeTag>;      ///< an interned shape: equal shapes have equal ids
+using LayoutId = Id<struct LayoutTag>;    ///< an interned layout: equal layouts have equal ids
 using LiteralId = Id<struct LiteralTag>;  ///< the value of a constant
 
 /// A byte range in the TextArena of a module: names, strings, text that is only echoed.

@@ -10,7 +10,8 @@
 
 namespace hlokit {
 
-/// Why an operation failed: at least one diagnostic, and the exit code that a program should end with.
+/// Why an operation failed: at least one diagnostic, and the exit code that a program should end
+/// with.
 struct Error {
   ExitCode exit_code = ExitCode::kInternal;
   std::vector<Diagnostic> diagnostics;
@@ -32,18 +33,18 @@ std::string FormatError(const Error& error, std::string_view file_name = "");
 #define HLOKIT_CONCAT_INNER(a, b) a##b
 #define HLOKIT_CONCAT(a, b) HLOKIT_CONCAT_INNER(a, b)
 /// TRY(expression of type Status): returns its error from the enclosing function.
-#define TRY(expression)                                                              \
-  do {                                                                               \
-    if (auto try_status = (expression); !try_status) {                               \
-      return std::unexpected(std::move(try_status).error());                         \
-    }                                                                                \
+#define TRY(expression)                                      \
+  do {                                                       \
+    if (auto try_status = (expression); !try_status) {       \
+      return std::unexpected(std::move(try_status).error()); \
+    }                                                        \
   } while (false)
 /// ASSIGN_OR_RETURN(declaration, expression of type Result<T>)
-#define ASSIGN_OR_RETURN(declaration, expression)                                    \
-  auto HLOKIT_CONCAT(result_, __LINE__) = (expression);                              \
-  if (!HLOKIT_CONCAT(result_, __LINE__)) {                                           \
-    return std::unexpected(std::move(HLOKIT_CONCAT(result_, __LINE__)).error());     \
-  }                                                                                  \
+#define ASSIGN_OR_RETURN(declaration, expression)                                \
+  auto HLOKIT_CONCAT(result_, __LINE__) = (expression);                          \
+  if (!HLOKIT_CONCAT(result_, __LINE__)) {                                       \
+    return std::unexpected(std::move(HLOKIT_CONCAT(result_, __LINE__)).error()); \
+  }                                                                              \
   declaration = std::move(*HLOKIT_CONCAT(result_, __LINE__))
 
 #endif  // HLOKIT_RESULT_H_

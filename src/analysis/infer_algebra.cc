@@ -98,8 +98,7 @@ Result<ShapeId> InferCholesky(const Context& c) {
 
 Result<ShapeId> InferTriangularSolve(const Context& c) {
   TRY(ExpectArrays(c));
-  if ((!IsFloating(c.type(0)) && !IsComplex(c.type(0))) ||
-      c.type(0) != c.type(1)) {
+  if ((!IsFloating(c.type(0)) && !IsComplex(c.type(0))) || c.type(0) != c.type(1)) {
     return Fail("triangular-solve takes two floating or complex operands of one type: {} and {}",
                 Info(c.type(0)).text, Info(c.type(1)).text);
   }

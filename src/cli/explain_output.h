@@ -17,7 +17,7 @@ struct ExplainedRun {
   LayoutTrace trace;
   LayoutAssignmentReport report;
   Explanation explanation;
-  Device device;  ///< whose rules applied
+  Device device;                       ///< whose rules applied
   uint32_t original_instructions = 0;  ///< instructions with a lower number were in the input
 };
 Result<ExplainedRun> RunExplained(const InputOptions& input, const AssignOptions& assign,

@@ -44,7 +44,6 @@ constexpr AttrKind kCommon[] = {
     AttrKind::kMetadata,   AttrKind::kBackendConfig,
 };
 
-
 constexpr std::string_view kApiVersions[] = {
     "API_VERSION_UNSPECIFIED", "API_VERSION_ORIGINAL", "API_VERSION_STATUS_RETURNING",
     "API_VERSION_STATUS_RETURNING_UNIFIED", "API_VERSION_TYPED_FFI"};

@@ -9,9 +9,9 @@
 #include "hlokit/neff_wrapper.h"
 #include "hlokit/npy.h"
 #include "nlohmann/json.hpp"
+#include "src/base/json.h"
 #include "src/cli/common.h"
 #include "src/neuron/checksum.h"
-#include "src/base/json.h"
 #include "src/neuron_ir/commands.h"
 #include "src/tensor/tensor_io.h"
 

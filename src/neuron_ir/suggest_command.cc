@@ -6,8 +6,8 @@
 #include "hlokit/attribute_text.h"
 #include "hlokit/file.h"
 #include "nlohmann/json.hpp"
-#include "src/cli/common.h"
 #include "src/base/json.h"
+#include "src/cli/common.h"
 #include "src/neuron_ir/commands.h"
 #include "src/neuron_ir/suggest.h"
 

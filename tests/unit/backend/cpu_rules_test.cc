@@ -121,7 +121,7 @@ TEST(CpuRules, ConstantMatrixColumnMajor) {
 
 TEST(CpuRules, ConstantWithAnotherUseStaysRowMajor) {
   DeviceRun run = OnCpu(std::string(kVectorTimesConstant) +
-                  "  a = f32[8,2] add(c, c)\n  ROOT t = (f32[2], f32[8,2]) tuple(d, a)\n}\n");
+                        "  a = f32[8,2] add(c, c)\n  ROOT t = (f32[2], f32[8,2]) tuple(d, a)\n}\n");
   EXPECT_EQ(AskedAt(run, "d", 1), "cpu.row-major {1,0}");
   EXPECT_EQ(layout_test::Layouts(run.module, "c"), "{1,0}");
 }

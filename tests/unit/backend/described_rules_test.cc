@@ -69,16 +69,18 @@ TEST(DescribedRules, ColumnMajorOperandCostsACopy) {
 }
 
 TEST(DescribedRules, ALaterMustWins) {
-  DeviceRun run = RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
+  DeviceRun run =
+      RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
         {"id": "b", "opcode": "dot", "operands": [1], "order": "column-major"})"),
-                  kModule);
+            kModule);
   EXPECT_EQ(run.report.copies.size(), 1u);
 }
 
 TEST(DescribedRules, AWishLosesAgainstAMust) {
-  DeviceRun run = RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
+  DeviceRun run =
+      RunOn(DeviceWith(R"({"id": "a", "opcode": "dot", "operands": [1], "order": "row-major"},
         {"id": "b", "opcode": "dot", "operands": [1], "order": "column-major", "strength": "wish"})"),
-                  kModule);
+            kModule);
   EXPECT_TRUE(run.report.copies.empty());
 }
 

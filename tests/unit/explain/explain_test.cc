@@ -33,7 +33,8 @@ Recorded ExplainText(const std::string& text) {
 }
 
 // Parameter and result are pinned to different layouts: the root is copied.
-constexpr char kPinnedBothEnds[] = R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{0,1}}
+constexpr char kPinnedBothEnds[] =
+    R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{0,1}}
 
 ENTRY main {
   x = f32[4,6] parameter(0), metadata={op_name="input" source_file="model.py" source_line=3}
@@ -47,7 +48,8 @@ TEST(Explain, EntryPinsAtBothEnds) {
   ASSERT_EQ(run.explanation.causes.size(), 1u);
   const Cause& cause = run.explanation.causes[0];
   EXPECT_EQ(cause.id, "C1");
-  // The result pin propagates first (section 5.6) and reaches the operand of negate; the parameter keeps its own.
+  // The result pin propagates first (section 5.6) and reaches the operand of negate; the parameter
+  // keeps its own.
   EXPECT_EQ(cause.winning.kind, OriginKind::kEntryResult);
   EXPECT_EQ(cause.losing.kind, OriginKind::kEntryParameter);
   EXPECT_EQ(cause.losing.parameter, 0);
@@ -95,7 +97,8 @@ ENTRY main {
 }
 
 TEST(Explain, OneCauseForSeveralCopies) {
-  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(f32[4]{0}, f32[4]{0})}
+  Recorded run =
+      ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(f32[4]{0}, f32[4]{0})}
 
 ENTRY main {
   x = f32[4,6] parameter(0)
@@ -111,7 +114,8 @@ ENTRY main {
 }
 
 TEST(Explain, CopiesInALoopCountOncePerTrip) {
-  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(s32[], f32[4,6]{1,0})}
+  Recorded run =
+      ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->(s32[], f32[4,6]{1,0})}
 
 body {
   state = (s32[], f32[4,6]) parameter(0)
@@ -154,7 +158,8 @@ ENTRY main {
 }
 
 TEST(Explain, CausesAreSortedByBytes) {
-  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0}, f32[40,60]{1,0})->(f32[4,6]{0,1}, f32[40,60]{0,1})}
+  Recorded run = ExplainText(
+      R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0}, f32[40,60]{1,0})->(f32[4,6]{0,1}, f32[40,60]{0,1})}
 
 ENTRY main {
   a = f32[4,6] parameter(0)
@@ -171,7 +176,8 @@ ENTRY main {
 }
 
 TEST(Explain, PaddingOfTilesIsPriced) {
-  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{0,1:T(8,128)}}
+  Recorded run =
+      ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{0,1:T(8,128)}}
 
 ENTRY main {
   x = f32[4,6] parameter(0)
@@ -200,7 +206,8 @@ TEST(RootFinder, EndsWhereTheWholeChainEnds) {
 }
 
 TEST(Explain, NoCopiesNoCauses) {
-  Recorded run = ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{1,0}}
+  Recorded run =
+      ExplainText(R"(HloModule m, entry_computation_layout={(f32[4,6]{1,0})->f32[4,6]{1,0}}
 
 ENTRY main {
   x = f32[4,6] parameter(0)

@@ -18,7 +18,8 @@ body {
   state = (s32[], f32[8]) parameter(0)
   i = s32[] get-tuple-element(state), index=0
   x = f32[8] get-tuple-element(state), index=1
-  step = s32[] constant()" + step + R"()
+  step = s32[] constant()" +
+         step + R"()
   next = s32[] add(i, step)
   y = f32[8] negate(x)
   ROOT out = (s32[], f32[8]) tuple(next, y)
@@ -27,15 +28,19 @@ body {
 condition {
   state = (s32[], f32[8]) parameter(0)
   i = s32[] get-tuple-element(state), index=0
-  limit = s32[] constant()" + limit + R"()
-  ROOT less = pred[] compare(i, limit), direction=)" + direction + R"(
+  limit = s32[] constant()" +
+         limit + R"()
+  ROOT less = pred[] compare(i, limit), direction=)" +
+         direction + R"(
 }
 
 ENTRY main {
   x = f32[8] parameter(0)
-  start = s32[] constant()" + start + R"()
+  start = s32[] constant()" +
+         start + R"()
   init = (s32[], f32[8]) tuple(start, x)
-  ROOT loop = (s32[], f32[8]) while(init), condition=condition, body=body)" + while_attributes + R"(
+  ROOT loop = (s32[], f32[8]) while(init), condition=condition, body=body)" +
+         while_attributes + R"(
 }
 )";
 }
@@ -60,7 +65,9 @@ TEST(CountExecutions, InclusiveLimitAndStep) {
   EXPECT_EQ(OfBody(Loop("2", "3", "11", "LT")).count, 3);
 }
 
-TEST(CountExecutions, NegativeStartIsReadAsSigned) { EXPECT_EQ(OfBody(Loop("-3", "1", "2", "LT")).count, 5); }
+TEST(CountExecutions, NegativeStartIsReadAsSigned) {
+  EXPECT_EQ(OfBody(Loop("-3", "1", "2", "LT")).count, 5);
+}
 
 TEST(CountExecutions, LoopThatNeverRuns) { EXPECT_EQ(OfBody(Loop("5", "1", "2", "LT")).count, 0); }
 
