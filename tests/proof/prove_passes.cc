@@ -1,7 +1,7 @@
 // Does every pass leave the values of a module as they were?
 //
-//   prove_passes [--mutate] [--seeds N] [--only PIPELINE] [--limit N] [--show N] [--print]
-//   FILE-OR-FOLDER...
+//   prove_passes [--mutate] [--break] [--seeds N] [--only PIPELINE] [--limit N] [--show N]
+//   [--print] FILE-OR-FOLDER...
 //
 // Runs each pipeline of the table below over each module and compares the values before and after
 // on several sets of inputs, bit by bit. Behind layout assignment the bytes are read strictly in
@@ -21,6 +21,7 @@
 #include "hlokit/pass.h"
 #include "hlokit/printer.h"
 #include "hlokit/reader.h"
+#include "hlokit/reduce.h"
 #include "hlokit/verifier.h"
 
 namespace hlokit {
@@ -62,15 +63,31 @@ constexpr Row kRows[] = {
      true},
 };
 
+enum class Verdict : uint8_t {
+  kBitEqual,
+  kUnchanged,
+  kWarned,    // values change, and the pass says so
+  kDisagree,  // layouts disagree inside the module, as in the reference
+  kRefused,
+  kNotRun,
+  kDifferent,
+};
+constexpr size_t kVerdicts = 7;
+
+struct Judgement {
+  Verdict verdict;
+  std::string detail = {};
+};
+
 struct Counts {
-  int64_t bit_equal = 0, unchanged = 0, warned = 0, disagree = 0, refused = 0, not_run = 0,
-          different = 0;
+  int64_t of[kVerdicts] = {};
 };
 
 struct Settings {
   int64_t seeds = 3, limit = 1 << 30, show = 10;
   std::string only;
   bool mutate = false;
+  bool break_copies = false;
   bool print = false;  // modules that differ, as they are after the pass
   std::vector<std::string> files;
 };
@@ -155,33 +172,30 @@ struct Prover {
   std::map<std::string, int64_t> reasons;
   int64_t shown = 0;
 
-  void Show(const std::string& file, const char* passes, const std::string& text) {
-    if (shown++ >= settings.show) return;
-    std::printf("%s: %s\n%s\n", file.c_str(), passes, text.c_str());
+  /// --break: the first added copy that changes the order becomes a bitcast, as a wrong pass would
+  /// have it.
+  static void BreakFirstCopy(const Module& before, Module& after) {
+    for (CompId computation : after.computation_order()) {
+      for (InstId id : after.computation(computation).instructions) {
+        if (!ChangesOrder(after, id) || before.FindInstruction(after.name(id)).valid()) continue;
+        after.set_opcode(id, Opcode::kBitcast);
+        return;
+      }
+    }
   }
 
-  void Prove(const std::string& file, const Module& before, const Row& row) {
-    Counts& count = counts[row.passes];
+  /// Runs the pipeline on a copy of the module and compares the values.
+  Judgement Judge(const Module& before, const Row& row) const {
     Result<Pipeline> pipeline = ParsePipeline(row.passes);
-    if (!pipeline) {
-      Show(file, row.passes, FormatError(pipeline.error()));
-      ++count.different;
-      return;
-    }
+    if (!pipeline) return {Verdict::kDifferent, FormatError(pipeline.error())};
     Module after = before;
     std::vector<Diagnostic> warnings;
     RunOptions run;
     run.warnings = &warnings;
     Result<bool> changed = RunPipeline(after, *pipeline, run);
-    if (!changed) {
-      ++count.refused;
-      ++reasons["refused: " + Reason(changed.error())];
-      return;
-    }
-    if (!*changed && PrintModule(before) == PrintModule(after)) {
-      ++count.unchanged;
-      return;
-    }
+    if (!changed) return {Verdict::kRefused, "refused: " + Reason(changed.error())};
+    if (settings.break_copies) BreakFirstCopy(before, after);
+    if (!*changed && PrintModule(before) == PrintModule(after)) return {Verdict::kUnchanged};
     if (std::string_view(row.passes).ends_with("in_root")) UpdateResultLayout(after);
     EqualOptions options;
     options.seeds = settings.seeds;
@@ -189,41 +203,47 @@ struct Prover {
     options.strict_right = row.strict;
     options.max_work = 1 << 24;
     Result<EqualReport> report = CompareModules(before, after, options);
-    if (!report && SaysThatValuesChange(warnings)) {
-      ++count.warned;
-      return;
-    }
+    if (report && report->equal) return {Verdict::kBitEqual};
+    if (SaysThatValuesChange(warnings)) return {Verdict::kWarned};
+    const std::string printed = settings.print ? PrintModule(after) : "";
     if (!report) {
       // What runs before the pass must run behind it.
       EqualOptions alone = options;
       alone.strict_right = false;
       if (CompareModules(before, before, alone)) {
-        ++count.different;
-        Show(file, row.passes, "cannot run after the pass: " + FormatError(report.error()));
-        if (settings.print) std::printf("%s", PrintModule(after).c_str());
-      } else {
-        ++count.not_run;
-        const std::string message = report.error().diagnostics[0].message;
-        ++reasons["not run: " + message.substr(std::min(message.find('('), message.size()))];
+        return {Verdict::kDifferent,
+                "cannot run after the pass: " + FormatError(report.error()) + printed};
       }
-      return;
+      const std::string message = report.error().diagnostics[0].message;
+      return {Verdict::kNotRun,
+              "not run: " + message.substr(std::min(message.find('('), message.size()))};
     }
-    if (!report->equal && SaysThatValuesChange(warnings)) {
-      ++count.warned;
-      return;
+    if (row.strict && LayoutsDisagree(before, after, options)) return {Verdict::kDisagree};
+    report->stand_ins.clear();
+    return {Verdict::kDifferent, EqualText(*report) + printed};
+  }
+
+  /// The smallest part of a module that the pipeline still gives other values.
+  std::string Reduced(const Module& before, const Row& row) const {
+    PrintOptions all = PrintOptions::Default();
+    all.large_constants = true;
+    ReduceOptions options;
+    options.keep = [&](Module& candidate, const std::string& /*text*/, unsigned /*thread*/) {
+      return Judge(candidate, row).verdict == Verdict::kDifferent;
+    };
+    Result<ReducedModule> reduced = ReduceModule(PrintModule(before, all), options);
+    return reduced ? reduced->text : FormatError(reduced.error());
+  }
+
+  void Prove(const std::string& file, const Module& before, const Row& row) {
+    const Judgement judgement = Judge(before, row);
+    ++counts[row.passes].of[static_cast<size_t>(judgement.verdict)];
+    if (judgement.verdict == Verdict::kRefused || judgement.verdict == Verdict::kNotRun) {
+      ++reasons[judgement.detail];
     }
-    if (!report->equal && row.strict && LayoutsDisagree(before, after, options)) {
-      ++count.disagree;
-      return;
-    }
-    if (!report->equal) {
-      ++count.different;
-      report->stand_ins.clear();
-      Show(file, row.passes, EqualText(*report));
-      if (settings.print) std::printf("%s", PrintModule(after).c_str());
-      return;
-    }
-    ++count.bit_equal;
+    if (judgement.verdict != Verdict::kDifferent || shown++ >= settings.show) return;
+    std::printf("%s: %s\n%s\nreduced:\n%s\n", file.c_str(), row.passes, judgement.detail.c_str(),
+                Reduced(before, row).c_str());
   }
 
   /// Copies that change the order of an array whose elements can be told apart.
@@ -286,7 +306,10 @@ struct Prover {
         const Result<EqualReport> report = CompareModules(before, wrong, options);
         ++mutants;
         if (report && report->equal) {
-          Show(file, std::string(after.name(id)).c_str(), "not noticed as a bitcast");
+          if (shown++ < settings.show) {
+            std::printf("%s: %s is not noticed as a bitcast\n", file.c_str(),
+                        std::string(after.name(id)).c_str());
+          }
         } else {
           ++noticed;
         }
@@ -320,11 +343,12 @@ struct Prover {
     for (const Row& row : kRows) {
       const auto at = counts.find(row.passes);
       if (at == counts.end()) continue;
-      const Counts& c = at->second;
-      std::printf("%-90s %9ld %9ld %7ld %8ld %7ld %7ld %9ld\n", row.passes, c.bit_equal,
-                  c.unchanged, c.warned, c.disagree, c.refused, c.not_run, c.different);
-      proven += c.bit_equal;
-      different += c.different;
+      std::printf("%-90s", row.passes);
+      constexpr int kWidths[kVerdicts] = {9, 9, 7, 8, 7, 7, 9};
+      for (size_t i = 0; i < kVerdicts; ++i) std::printf(" %*ld", kWidths[i], at->second.of[i]);
+      std::printf("\n");
+      proven += at->second.of[static_cast<size_t>(Verdict::kBitEqual)];
+      different += at->second.of[static_cast<size_t>(Verdict::kDifferent)];
     }
     for (const auto& [reason, count] : reasons) std::printf("  %6ld %s\n", count, reason.c_str());
     std::printf("%ld modules, %ld changes proven bit-equal, %ld different\n", modules, proven,
@@ -348,6 +372,8 @@ int Main(int argc, char** argv) {
       prover.settings.show = number();
     } else if (word == "--mutate") {
       prover.settings.mutate = true;
+    } else if (word == "--break") {
+      prover.settings.break_copies = true;
     } else if (word == "--print") {
       prover.settings.print = true;
     } else if (word == "--only") {
