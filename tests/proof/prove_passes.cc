@@ -58,6 +58,11 @@ constexpr Row kRows[] = {
     {"layout-assignment,aws_neuron_ensure_descending_layout_in_root", true},
     {"neuron-layout", false},
     {"flatten-call-graph,call-inliner,tuple-simplifier,dce", false},
+    {"flatten-call-graph,copy-insertion", false},
+    {"layout-assignment,flatten-call-graph,copy-insertion", true},
+    {"layout-assignment{backend=cpu}", true},
+    {"layout-assignment{backend=gpu device=sm_80}", true},
+    {"layout-assignment{backend=gpu device=gfx90a}", true},
     {"call-inliner,tuple-simplifier,dce,layout-assignment,"
      "layout-normalization{reference-quirks=false}",
      true},
@@ -210,7 +215,8 @@ struct Prover {
       // What runs before the pass must run behind it.
       EqualOptions alone = options;
       alone.strict_right = false;
-      if (CompareModules(before, before, alone)) {
+      const bool too_long = report.error().diagnostics[0].id == DiagId::kEvalWork;
+      if (!too_long && CompareModules(before, before, alone)) {
         return {Verdict::kDifferent,
                 "cannot run after the pass: " + FormatError(report.error()) + printed};
       }
