@@ -17,6 +17,7 @@
 #include "hlokit/file.h"
 #include "hlokit/layout_assignment.h"
 #include "hlokit/printer.h"
+#include "hlokit/proto.h"
 #include "hlokit/reader.h"
 
 namespace {
@@ -30,8 +31,8 @@ double ProcessorSeconds() {
 }
 
 struct Figures {
-  size_t instructions = 0, text_bytes = 0, printed_bytes = 0, memory_bytes = 0;
-  double read = 0, print = 0, assign = 0, trace = 0;
+  size_t instructions = 0, text_bytes = 0, printed_bytes = 0, memory_bytes = 0, proto_bytes = 0;
+  double read = 0, print = 0, assign = 0, trace = 0, proto = 0;
 
   void Add(const Figures& other) {
     instructions += other.instructions;
@@ -42,6 +43,8 @@ struct Figures {
     print += other.print;
     assign += other.assign;
     trace += other.trace;
+    proto_bytes += other.proto_bytes;
+    proto += other.proto;
   }
 };
 
@@ -57,7 +60,8 @@ Figures Measure(const std::string& path, int repetitions) {
                .read = infinite,
                .print = infinite,
                .assign = infinite,
-               .trace = infinite};
+               .trace = infinite,
+               .proto = infinite};
   for (int i = 0; i < repetitions; ++i) {
     std::string own = *text;  // the reader takes its text over
     double start = ProcessorSeconds();
@@ -73,6 +77,13 @@ Figures Measure(const std::string& path, int repetitions) {
     start = ProcessorSeconds();
     best.printed_bytes = PrintModule(*module).size();
     best.print = std::min(best.print, ProcessorSeconds() - start);
+    Result<std::string> proto = WriteProto(*module);
+    if (proto) {
+      best.proto_bytes = proto->size();
+      start = ProcessorSeconds();
+      Result<Module> from_proto = ReadProto(std::move(*proto));
+      if (from_proto) best.proto = std::min(best.proto, ProcessorSeconds() - start);
+    }
     Result<Module> again = ReadText(*text);
     start = ProcessorSeconds();
     Result<LayoutAssignmentReport> plain = AssignLayouts(*module, {});
@@ -95,11 +106,12 @@ Figures Measure(const std::string& path, int repetitions) {
 
 void PrintRow(std::string_view name, const Figures& f) {
   double n = static_cast<double>(f.instructions);
-  fmt::print("{:<58} {:>8} {:>7.1f} {:>7.0f} {:>7.0f} {:>8.0f} {:>6.2f} {:>6.0f}\n", name,
+  fmt::print("{:<58} {:>8} {:>7.1f} {:>7.0f} {:>7.0f} {:>8.0f} {:>6.2f} {:>6.0f} {:>6.0f}\n", name,
              f.instructions, static_cast<double>(f.text_bytes) / 1e6,
              static_cast<double>(f.text_bytes) / f.read / 1e6,
              static_cast<double>(f.printed_bytes) / f.print / 1e6, n / f.assign / 1e3,
-             f.trace / f.assign, static_cast<double>(f.memory_bytes) / n);
+             f.trace / f.assign, static_cast<double>(f.memory_bytes) / n,
+             static_cast<double>(f.proto_bytes) / f.proto / 1e6);
 }
 
 }  // namespace
@@ -119,8 +131,8 @@ int main(int argc, char** argv) {
     std::fputs("usage: corpus_bench [--repetitions N] FILE...\n", stderr);
     return 2;
   }
-  fmt::print("{:<58} {:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>6}\n", "", "instr.", "MB", "read",
-             "print", "assign", "trace", "memory");
+  fmt::print("{:<58} {:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>6} {:>6}\n", "", "instr.", "MB", "read",
+             "print", "assign", "trace", "memory", "proto");
   fmt::print("{:<58} {:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>6}\n", "", "", "", "MB/s", "MB/s",
              "k/s", "x", "B/ins");
   Figures total;
@@ -131,8 +143,8 @@ int main(int argc, char** argv) {
     PrintRow(slash == std::string::npos ? file : file.substr(slash + 1), figures);
   }
   PrintRow("all", total);
-  fmt::print("{:<58} {:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>6}\n",
-             "reference figures (21 modules of the corpus)", 245889, "27.2", 28, 140, 126, "-",
-             926);
+  fmt::print("{:<58} {:>8} {:>7} {:>7} {:>7} {:>8} {:>6} {:>6} {:>6}\n",
+             "reference figures (21 modules of the corpus)", 245889, "27.2", 28, 140, 126, "-", 926,
+             50);
   return 0;
 }

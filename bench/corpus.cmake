@@ -1,2 +1,2 @@
 add_executable(corpus_bench ${CMAKE_CURRENT_LIST_DIR}/corpus.cc)
-target_link_libraries(corpus_bench PRIVATE hlokit_read hlokit_print hlokit_layout)
+target_link_libraries(corpus_bench PRIVATE hlokit_read hlokit_print hlokit_layout hlokit_proto)
