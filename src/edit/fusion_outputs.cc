@@ -68,12 +68,10 @@ void NarrowTo(Rewriter& rewriter, InstId fusion, CompId body, std::span<const ui
   std::span<const InstId> all = module.users(fusion);
   const std::vector<InstId> users(all.begin(), all.end());
   if (elements.size() == 1) {
-    ShapeId shape = module.shape(elements[0]);
-    if (!module.shapes()[shape].fully_set) {
-      // Layout assignment leaves the body open; the fusion itself has a layout.
-      size_t only = static_cast<size_t>(std::find(read.begin(), read.end(), 1) - read.begin());
-      shape = module.shapes().element(module.shape(fusion), static_cast<uint32_t>(only));
-    }
+    // The layout of the fusion, not that of its body: layout assignment leaves bodies open or in
+    // another order.
+    size_t only = static_cast<size_t>(std::find(read.begin(), read.end(), 1) - read.begin());
+    ShapeId shape = module.shapes().element(module.shape(fusion), static_cast<uint32_t>(only));
     module.computation(body).root = elements[0];
     rewriter.RemoveWithUnusedOperands(root);
     rewriter.SetShape(fusion, shape);

@@ -7,10 +7,22 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "hlokit/printer.h"
 #include "hlokit/reader.h"
+
+/// The reference prints negative zero as -0 and reads that as 0 (docs/reference/text-format.md):
+/// left out here.
+static std::string WithoutNegativeZero(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool ends = i + 2 >= text.size() || std::string_view(" ,)}").contains(text[i + 2]);
+    if (!(ends && text.compare(i, 2, "-0") == 0)) out += text[i];
+  }
+  return out;
+}
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text(reinterpret_cast<const char*>(data), size);
@@ -22,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       continue;
     }
     if (strict) continue;
-    std::string printed = hlokit::PrintModule(*module);
+    std::string printed = WithoutNegativeZero(hlokit::PrintModule(*module));
     for (int round = 0; round < 2; ++round) {
       hlokit::Result<hlokit::Module> again = hlokit::ReadText(printed);
       if (!again) {
@@ -30,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                      hlokit::FormatError(again.error()).c_str());
         std::abort();
       }
-      std::string printed_again = hlokit::PrintModule(*again);
+      std::string printed_again = WithoutNegativeZero(hlokit::PrintModule(*again));
       bool same =
           printed_again.size() == printed.size() && (round == 0 || printed_again == printed);
       if (!same) {

@@ -210,6 +210,7 @@ struct Prover {
     Result<EqualReport> report = CompareModules(before, after, options);
     if (report && report->equal) return {Verdict::kBitEqual};
     if (SaysThatValuesChange(warnings)) return {Verdict::kWarned};
+    if (row.strict && LayoutsDisagree(before, after, options)) return {Verdict::kDisagree};
     const std::string printed = settings.print ? PrintModule(after) : "";
     if (!report) {
       // What runs before the pass must run behind it.
@@ -224,7 +225,6 @@ struct Prover {
       return {Verdict::kNotRun,
               "not run: " + message.substr(std::min(message.find('('), message.size()))};
     }
-    if (row.strict && LayoutsDisagree(before, after, options)) return {Verdict::kDisagree};
     report->stand_ins.clear();
     return {Verdict::kDifferent, EqualText(*report) + printed};
   }
