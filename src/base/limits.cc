@@ -98,7 +98,7 @@ std::string SetMemoryLimit(const std::string& text) {
   }
   const double bytes = std::ldexp(*number, static_cast<int>(10 * power));
   if (bytes >= 1e18) return "'" + text + "' is more than any machine has";
-  LimitMemory(static_cast<uint64_t>(bytes));
+  LimitMemory(static_cast<uint64_t>(std::ceil(bytes)));  // less than a byte is not "no limit"
   return "";
 }
 

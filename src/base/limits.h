@@ -5,8 +5,9 @@
 
 namespace hlokit {
 
-/// Sets the limits that every program starts with: memory at most DefaultMemoryLimit(), no limit on
-/// time. Beyond a limit the process says so on standard error and ends with ExitCode::kLimit.
+/// Sets the limits that every program starts with: nine tenths of the memory of the machine, no
+/// limit on time. Beyond a limit the process says so on standard error and ends with
+/// ExitCode::kLimit.
 void StartWithDefaultLimits();
 
 /// --max-memory: a number with an optional K, M, G or T (powers of 1024); 0 = no limit. Counts what

@@ -37,6 +37,7 @@ def main():
             expect([*program, large, "-o", out, "--timeout", "0.01"], 7, "U003")
         expect([hlokit, "--max-memory", "2G", "--timeout", "100", "stats", EXAMPLE], 0, "")
         expect([hlokit, "stats", EXAMPLE, "--max-memory", "0"], 0, "")
+        expect([hlokit, "assign", large, "-o", out, "--max-memory", "0.5"], 7, "U002")
         expect([hlokit, "stats", EXAMPLE, "--max-memory", "much"], 2, "is no size")
         expect([hlokit, "stats", EXAMPLE, "--max-memory", "1X"], 2, "is no size")
         expect([hlokit, "stats", EXAMPLE, "--timeout", "-1"], 2, "is no number of seconds")
