@@ -42,7 +42,7 @@ void RunDirectTilesImpl(TileSource& source, Scratch& scratch) {
 
 constexpr int64_t kLinesAhead = 2;  // how far ahead of the reads the prefetches run
 constexpr int64_t kMostAcross = 4;
-static_assert(kMostAcross * kLine * kLine <= kStageInBytes && kLine * kLine <= kStageInBytes);
+static_assert(kMostAcross * kLine * kLine <= kStageInBytes);
 
 /// Writes one line; with `stream` past the cache (the address is then aligned).
 template <bool kStream, class D>
@@ -58,41 +58,37 @@ HWY_INLINE void StoreLine(D d, const hn::Vec<D>* parts, hn::TFromD<D>* to) {
   }
 }
 
-/// `lines`: E lines, one per source row. Row i of the transposed square goes to dst + offsets[i].
+/// `lines`: E lines, one per source row. Row i of the transposed square goes to dst + offsets[i];
+/// this is about the rows of one quarter, which come from 16 bytes of every line.
 template <typename T, bool kStream>
-HWY_INLINE void TransposeSquare(const uint8_t* lines, uint8_t* dst, const int64_t* offsets) {
+HWY_INLINE void TransposeQuarter(const uint8_t* lines, uint8_t* dst, const int64_t* offsets,
+                                 int quarter) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr int R = 16 / sizeof(T);
   constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
   constexpr int kParts = kLine / static_cast<int64_t>(sizeof(T)) / kLanes;
-  for (int column = 0; column < 4; ++column) {
-    if constexpr (kParts == 1) {
-      V v[R], w[R];
-#pragma GCC unroll 16
-      for (int i = 0; i < R; ++i) v[i] = LoadBlocks(d, lines + column * 16 + i * kLine, R * kLine);
-      TransposeBlocks<Tag<T>, R>(d, v, w);
-#pragma GCC unroll 16
-      for (int i = 0; i < R; ++i) {
-        StoreLine<kStream>(d, &w[i], reinterpret_cast<T*>(dst + offsets[column * R + i]));
-      }
-      continue;
-    }
-    V result[R][kParts];
+  V result[R][kParts];
 #pragma GCC unroll 4
-    for (int part = 0; part < kParts; ++part) {
-      const uint8_t* in = lines + part * kLanes * kLine + column * 16;
-      V v[R], w[R];
+  for (int part = 0; part < kParts; ++part) {
+    const uint8_t* in = lines + part * kLanes * kLine + quarter * 16;
+    V v[R], w[R];
 #pragma GCC unroll 16
-      for (int i = 0; i < R; ++i) v[i] = LoadBlocks(d, in + i * kLine, R * kLine);
-      TransposeBlocks<Tag<T>, R>(d, v, w);
+    for (int i = 0; i < R; ++i) v[i] = LoadBlocks(d, in + i * kLine, R * kLine);
+    TransposeBlocks<Tag<T>, R>(d, v, w);
 #pragma GCC unroll 16
-      for (int i = 0; i < R; ++i) result[i][part] = w[i];
-    }
+    for (int i = 0; i < R; ++i) result[i][part] = w[i];
+  }
 #pragma GCC unroll 16
-    for (int i = 0; i < R; ++i) {
-      StoreLine<kStream>(d, result[i], reinterpret_cast<T*>(dst + offsets[column * R + i]));
-    }
+  for (int i = 0; i < R; ++i) {
+    StoreLine<kStream>(d, result[i], reinterpret_cast<T*>(dst + offsets[quarter * R + i]));
+  }
+}
+
+template <typename T, bool kStream>
+HWY_INLINE void TransposeSquare(const uint8_t* lines, uint8_t* dst, const int64_t* offsets) {
+  for (int quarter = 0; quarter < 4; ++quarter) {
+    TransposeQuarter<T, kStream>(lines, dst, offsets, quarter);
   }
 }
 
@@ -119,6 +115,27 @@ void TransposeRim(const Tile& tile, int64_t a, int64_t b, int64_t na, int64_t nb
   for (int64_t i = 0; i < na; ++i) {
     memcpy(tile.dst + tile.dst_offsets[a + i] + b * kSize, out_lines + offsets[i],
            static_cast<size_t>(nb * kSize));
+  }
+}
+
+/// Two squares of E rows each, E columns, within the cache. Their quarters are written in turns:
+/// where the output rows are a multiple of a page apart, all rows of a square fall into one set of
+/// the first-level cache, and so many at once would drive each other out before they are written.
+template <typename T>
+HWY_INLINE void SquarePair(const Tile& tile, int64_t a, int64_t b, uint8_t* lines) {
+  constexpr int64_t kSize = sizeof(T);
+  constexpr int64_t E = kLine / kSize;
+  for (int64_t i = 0; i < 2 * E; ++i) {
+    const uint8_t* from = tile.src + a * kSize + tile.src_offsets[b + i];
+    CopyLine(from, lines + i * kLine);
+    __builtin_prefetch(from + kLinesAhead * kLine);
+  }
+  for (int turn = 0; turn < 2; ++turn) {
+    for (int quarter = 0; quarter < 4; ++quarter) {
+      const int64_t rows = (turn + quarter) % 2 * E;
+      TransposeQuarter<T, false>(lines + rows * kLine, tile.dst + (b + rows) * kSize,
+                                 tile.dst_offsets + a, quarter);
+    }
   }
 }
 
@@ -160,6 +177,13 @@ HWY_INLINE void StripsOfRows(const Tile& tile, int64_t b) {
   const Tag<T> d;
   using V = hn::Vec<Tag<T>>;
   constexpr int64_t kLanes = hn::MaxLanes(Tag<T>());
+  // The rows are too short for the prefetchers of the machine to see where they go on.
+  constexpr int64_t kAhead = 2 * kLine / kSize;
+  int64_t ahead_end = b + kAhead + kLine / kSize;
+  if (ahead_end > tile.nb) ahead_end = tile.nb;
+  for (int64_t i = b + kAhead; i < ahead_end; ++i) {
+    __builtin_prefetch(tile.src + tile.src_offsets[i]);
+  }
   for (int64_t next = 0; next < tile.na; next += R) {
     const int64_t a = next + R <= tile.na ? next : tile.na - R;
     for (int64_t part = 0; part < kLine / kSize; part += kLanes) {
@@ -207,7 +231,11 @@ void DirectTile(const Tile& tile, uint8_t* lines, uint8_t* out_lines) {
   // the lines of one source row are read one after the other.
   const int64_t columns = kStream ? tile.na : E;
   for (int64_t a = 0; a < tile.na; a += columns) {
-    for (int64_t next = 0; next < tile.nb; next += E) {
+    int64_t next = 0;
+    if (!kStream && a + E <= tile.na) {
+      for (; next + 2 * E <= tile.nb; next += 2 * E) SquarePair<T>(tile, a, next, lines);
+    }
+    for (; next < tile.nb; next += E) {
       const int64_t b = next + E <= tile.nb ? next : tile.nb - E;
       if (tile.na < E) {
         StripsOfRows<T, kStream>(tile, b);
@@ -220,12 +248,12 @@ void DirectTile(const Tile& tile, uint8_t* lines, uint8_t* out_lines) {
 }
 
 /// Rows whose distance is a multiple of a large power of two fall into the same sets of the cache.
-/// Many of them at once (64, for single bytes) would drive each other's prefetched lines out: then
-/// several lines of a row are read at a time.
+/// Many of them at once (a square of small elements has 32 or 64) would drive each other's
+/// prefetched lines out: then several lines of a row are read at a time.
 template <typename T>
 bool RowsMeetInTheCache(const Tile& tile) {
   constexpr int64_t kSameSets = 64 << 10;
-  return sizeof(T) == 1 && tile.nb >= 2 &&
+  return sizeof(T) <= 2 && tile.nb >= 2 &&
          (tile.src_offsets[1] - tile.src_offsets[0]) % kSameSets == 0;
 }
 

@@ -206,7 +206,8 @@ void ChooseDirectTile(TilePlan& plan) {
   const int64_t es = plan.element_bytes;
   const int64_t square = kLine / es;
   plan.tile_a = std::min(plan.a.total, 8 * square);
-  plan.tile_b = std::min(plan.b.total, plan.stream && es >= 4 ? square : 2 * square);
+  const int64_t squares = !plan.stream ? 4 : es >= 4 ? 1 : 2;
+  plan.tile_b = std::min(plan.b.total, squares * square);
 }
 
 TilePlan MakeTilePlan(std::span<const PermuteLoop> loops, int64_t run_bytes, const uint8_t* dst,
@@ -343,15 +344,17 @@ int ThreadCount(const PermuteOptions& options, int64_t bytes) {
   return std::min(2u, std::max(1u, std::thread::hardware_concurrency())) == 2 ? 2 : 1;
 }
 
-/// Calls work(begin, end) for pieces of 0 … total-1 on several threads.
+/// Calls work(begin, end) for pieces of 0 … total-1 on several threads. The first thread goes up
+/// from the begin, the second one down from the end until they meet: each of them mostly finds
+/// again what the last call left in its own cache.
 template <typename Work>
 void Parallel(int threads, int64_t total, const Work& work) {
   const int64_t piece = std::max<int64_t>(1, total / (int64_t{16} * threads));
-  std::atomic<int64_t> next{0};
-  const auto loop = [&] {
-    while (true) {
-      const int64_t begin = next.fetch_add(piece);
-      if (begin >= total) break;
+  const int64_t pieces = (total + piece - 1) / piece;
+  std::atomic<int64_t> taken{0};
+  const auto loop = [&](bool second) {
+    for (int64_t i = 0; taken.fetch_add(1) < pieces; ++i) {
+      const int64_t begin = (second ? pieces - 1 - i : i) * piece;
       work(begin, std::min(total, begin + piece));
     }
     internal::StreamFence();
@@ -359,7 +362,7 @@ void Parallel(int threads, int64_t total, const Work& work) {
   if (threads > 1) {
     internal::RunOnTwoThreads(loop);
   } else {
-    loop();
+    loop(false);
   }
 }
 

@@ -25,16 +25,16 @@ class SecondThread {
     thread_.join();
   }
 
-  void Run(const std::function<void()>& work) {
+  void Run(const std::function<void(bool second)>& work) {
     const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
     if (!lock.owns_lock() || !Start()) {
-      work();
+      work(false);
       return;
     }
     work_ = &work;
     const int call = calls_.fetch_add(1) + 1;
     calls_.notify_one();
-    work();
+    work(false);
     // Where the second thread did not even begin (the machine is busy), nobody waits for it.
     int expected = call - 1;
     if (taken_.compare_exchange_strong(expected, call)) return;
@@ -66,7 +66,7 @@ class SecondThread {
       if (stop_) return;
       int expected = seen - 1;
       if (!taken_.compare_exchange_strong(expected, seen)) continue;  // the caller did it alone
-      (*work_)();
+      (*work_)(true);
       finished_.store(seen);
     }
   }
@@ -85,12 +85,12 @@ class SecondThread {
   std::atomic<int> calls_{0};     // how often there was work
   std::atomic<int> taken_{0};     // the last call that somebody has begun or given up
   std::atomic<int> finished_{0};  // the last call that the second thread has done
-  const std::function<void()>* work_ = nullptr;
+  const std::function<void(bool second)>* work_ = nullptr;
 };
 
 }  // namespace
 
-void RunOnTwoThreads(const std::function<void()>& work) {
+void RunOnTwoThreads(const std::function<void(bool second)>& work) {
   static SecondThread second;
   second.Run(work);
 }

@@ -5,11 +5,11 @@
 
 namespace hlokit::internal {
 
-/// Runs `work` on this thread and, at the same time, on a second one; returns when both are done.
-/// The second thread is made at the first call and kept: it spins for a moment, then sleeps. When
-/// it is busy with another caller's work, or there is none to be had, `work` runs here alone: it
-/// must share out its pieces itself.
-void RunOnTwoThreads(const std::function<void()>& work);
+/// Runs `work` on this thread and, at the same time, with `second` on another one; returns when
+/// both are done. The second thread is made at the first call and kept: it spins for a moment, then
+/// sleeps. When it is busy with another caller's work, or there is none to be had, `work` runs here
+/// alone: it must share out its pieces itself.
+void RunOnTwoThreads(const std::function<void(bool second)>& work);
 
 }  // namespace hlokit::internal
 
