@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <map>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "hlokit/reader.h"
 #include "hlokit/reduce.h"
 #include "hlokit/verifier.h"
+#include "src/base/limits.h"
 
 namespace hlokit {
 namespace {
@@ -189,8 +191,17 @@ struct Prover {
     }
   }
 
-  /// Runs the pipeline on a copy of the module and compares the values.
+  /// A pass that needs more memory than there is has gone astray.
   Judgement Judge(const Module& before, const Row& row) const {
+    try {
+      return JudgeWithinLimits(before, row);
+    } catch (const std::bad_alloc&) {
+      return {Verdict::kDifferent, "takes more than the 4 GiB of memory that there are"};
+    }
+  }
+
+  /// Runs the pipeline on a copy of the module and compares the values.
+  Judgement JudgeWithinLimits(const Module& before, const Row& row) const {
     Result<Pipeline> pipeline = ParsePipeline(row.passes);
     if (!pipeline) return {Verdict::kDifferent, FormatError(pipeline.error())};
     Module after = before;
@@ -366,6 +377,7 @@ struct Prover {
 };
 
 int Main(int argc, char** argv) {
+  SetMemoryLimit("4G");
   Prover prover;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];

@@ -168,6 +168,18 @@ ENTRY main {
   EXPECT_EQ(Copies(module), 0);
 }
 
+// Here the copy at the output goes first, then the one at the parameter from which it was made.
+TEST(CopyInsertion, AliasedParameterAsBothResults) {
+  Module module = After(R"(HloModule m, input_output_alias={ {1}: (0, {}) }
+ENTRY main {
+  p = f32[4]{0} parameter(0)
+  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(p, p)
+})");
+  // The output that is aliased stays, the other one gets memory of its own.
+  EXPECT_EQ(Copies(module), 1);
+  EXPECT_EQ(Line(module, "tuple.1"), "%tuple.1 = (f32[4]{0}, f32[4]{0}) tuple(%copy.2, %p)");
+}
+
 TEST(CopyInsertion, SwappedAliasesNeedCopies) {
   Module module =
       After(R"(HloModule m, input_output_alias={ {0}: (1, {}, may-alias), {1}: (0, {}, may-alias) }
