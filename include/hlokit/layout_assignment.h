@@ -72,6 +72,9 @@ struct LayoutAssignmentReport {
   std::vector<AddedCopy> copies;  ///< in the order in which they were made
   std::vector<AddedArrayCopy> parts;
   std::vector<BranchClone> clones;
+  /// Bitcasts in fusions whose operand or result lies in another order now, as XLA writes it: they
+  /// read other elements than before (section 10.8).
+  std::vector<InstId> changed_bitcasts;
   uint32_t rounds = 0;
   uint64_t pops = 0;
   uint64_t requests = 0;  ///< requests on buffers and operands
@@ -94,6 +97,9 @@ struct LayoutAssignmentReport {
   /// What the two functions above look at; null without a trace.
   std::shared_ptr<const LayoutTables> tables;
 };
+
+/// What there is to warn about; for the user.
+std::vector<Diagnostic> Warnings(const Module& module, const LayoutAssignmentReport& report);
 
 /// Gives every instruction its layouts and inserts copies where demands disagree, exactly as XLA's
 /// pass does (layout-assignment.md). Writes the entry layout back to

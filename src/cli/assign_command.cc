@@ -28,6 +28,9 @@ void RegisterAssign(CLI::App& app, int& exit_code) {
     if (!prepared) return fail(prepared.error());
     Result<LayoutAssignmentReport> report = AssignLayouts(*module, prepared->options);
     if (!report) return fail(report.error());
+    for (const Diagnostic& warning : Warnings(*module, *report)) {
+      std::fputs(FormatDiagnostic(warning, state->input.path).c_str(), stderr);
+    }
     exit_code = Emit(PrintModule(*module), state->output);
   });
 }

@@ -134,7 +134,9 @@ void MoveSlice(const ArrayView& array, int64_t dimension, int64_t step, std::byt
        : MoveBox(array.width(), sizes, slice, dense, base, outer);
 }
 
-/// One scan on one device: inputs are cut into slices, carries go from step to step.
+/// One scan on one device: inputs are cut into slices, carries go from step to step. Both are
+/// handed to the computation as values, not as bytes: layout assignment makes no demand on its
+/// parameters, since a scan is rewritten into a loop before or behind it.
 class ScanRun {
  public:
   ScanRun(Engine& e, Frame& frame, InstId id, size_t lane)
@@ -208,7 +210,11 @@ class ScanRun {
       ASSIGN_OR_RETURN(Value slice, Slice(i, step));
       arguments.push_back({std::move(slice)});
     }
-    for (const Value& carry : state_) arguments.push_back({carry});
+    for (size_t i = 0; i < state_.size(); ++i) {
+      const InstId parameter = module_.computation(computation_).parameters[in_.size() + i];
+      ASSIGN_OR_RETURN(Value carry, e_.Relayout(id_, state_[i], module_.shape(parameter)));
+      arguments.push_back({std::move(carry)});
+    }
     DeviceValues result;
     TRY(e_.Run(computation_, frame_.devices.subspan(lane_, 1), arguments, &result));
     if (result[0].elements == nullptr || result[0].elements->size() != leaves_.size()) {

@@ -56,6 +56,30 @@ Engine::Engine(const Module& module, const EvalOptions& options)
       plans_(module.computation_count()),
       noted_(module.instruction_count()) {
   meter_->limit = options.max_bytes;
+  if (options.effects != nullptr) FindWhatHandsOut();
+}
+
+void Engine::FindWhatHandsOut() {
+  hands_out_.resize(module_.computation_count());
+  std::vector<std::vector<CompId>> callers(module_.computation_count());
+  std::vector<CompId> open;
+  for (CompId computation : module_.computation_order()) {
+    for (InstId id : module_.computation(computation).instructions) {
+      for (CompId callee : module_.called_computations(id)) {
+        callers[callee.value].push_back(computation);
+      }
+      const Opcode opcode = module_.opcode(id);
+      if (opcode == Opcode::kOutfeed || opcode == Opcode::kSend) open.push_back(computation);
+    }
+  }
+  while (!open.empty()) {
+    const CompId computation = open.back();
+    open.pop_back();
+    if (hands_out_[computation.value]) continue;
+    hands_out_[computation.value] = true;
+    const std::vector<CompId>& more = callers[computation.value];
+    open.insert(open.end(), more.begin(), more.end());
+  }
 }
 
 std::unexpected<Error> Engine::Refuse(InstId id, std::string_view why, DiagId code) const {
@@ -88,10 +112,15 @@ const Engine::Plan& Engine::PlanOf(CompId computation) {
   enum : uint32_t { kUnseen = 0xffffffffu, kOpen = 0xfffffffeu };
   for (InstId id : module_.computation(computation).instructions) position_[id.value] = kUnseen;
   std::vector<InstId> wanted;
-  for (InstId id : module_.computation(computation).instructions) {
-    const Opcode opcode = module_.opcode(id);
-    const bool leaves = opcode == Opcode::kOutfeed || opcode == Opcode::kSend;
-    if (leaves && options_.effects != nullptr) wanted.push_back(id);
+  if (options_.effects != nullptr && hands_out_[computation.value]) {
+    for (InstId id : module_.computation(computation).instructions) {
+      const Opcode opcode = module_.opcode(id);
+      bool leaves = opcode == Opcode::kOutfeed || opcode == Opcode::kSend;
+      for (CompId callee : module_.called_computations(id)) {
+        leaves = leaves || hands_out_[callee.value];
+      }
+      if (leaves) wanted.push_back(id);
+    }
   }
   wanted.push_back(module_.computation(computation).root);
   std::vector<std::pair<InstId, uint32_t>> stack;

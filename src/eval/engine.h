@@ -110,14 +110,15 @@ class Engine {
   Result<const PhysicalOrder*> Order(InstId id, ShapeId array);
 
  private:
-  /// The instructions that the root (and, when asked for, outfeed and send) needs, operands first,
-  /// and what dies behind each of them.
+  /// The instructions that the root (and, when asked for, outfeed, send, and calls of computations
+  /// with such) needs, operands first, and what dies behind each of them.
   struct Plan {
     std::vector<InstId> order;
     uint32_t root = 0;                        // position
     std::vector<std::vector<uint32_t>> dead;  // positions whose last reader this is
   };
   const Plan& PlanOf(CompId computation);
+  void FindWhatHandsOut();
   Status RunInstruction(Frame& frame, InstId id, DeviceValues* out);
   Status RunArray(Frame& frame, InstId id, ArrayHandler handler, size_t lane, Value* out);
   void Observe(const Frame& frame, InstId id, const DeviceValues& values);
@@ -133,6 +134,7 @@ class Engine {
   std::vector<uint32_t> position_;            // by instruction
   std::vector<std::unique_ptr<Plan>> plans_;  // by computation
   std::unordered_map<uint32_t, std::unique_ptr<PhysicalOrder>> orders_;  // by shape
+  std::vector<bool> hands_out_;  // by computation: does it hold, or reach, an outfeed or a send?
   std::vector<bool> noted_;
   friend class Function;
 };

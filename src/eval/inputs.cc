@@ -128,7 +128,8 @@ void StoreExtreme(ElementType type, uint64_t hash, std::byte* out) {
   const bool is_signed = info.kind == ElementKind::kSigned;
   const uint64_t all = info.bits == 64 ? ~uint64_t{0} : (uint64_t{1} << info.bits) - 1;
   const uint64_t largest = is_signed ? all >> 1 : all;
-  const uint64_t values[5] = {0, 1, largest, is_signed ? ~largest : all - 1,
+  const uint64_t one = std::min<uint64_t>(1, largest);  // s1 is 0 or -1
+  const uint64_t values[5] = {0, one, largest, is_signed ? ~largest : all - 1,
                               is_signed ? ~uint64_t{0} : all};
   StoreBits(values[choice], bytes, out);
 }

@@ -310,6 +310,7 @@ class Engine final : public LayoutServices {
   InstId AddArrayCopy(InstId value, ShapeId wanted, uint32_t leaf);
   void TakeAttributes(InstId from, InstId to, int64_t element);
   bool AssignFusionBody(InstId fusion);
+  void NoteChangedBitcast(InstId bitcast, ShapeId operand_before, ShapeId before);
   bool TakeLayouts(InstId inst, ShapeId layouts);
   void StartCopy(CopyReason reason, InstId source, InstId consumer, uint32_t operand,
                  ShapeId old_shape, ShapeId new_shape);

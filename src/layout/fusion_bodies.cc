@@ -17,6 +17,32 @@ bool Engine::TakeLayouts(InstId inst, ShapeId layouts) {
   return true;
 }
 
+/// The layout by which the bytes of an array are found; arrays without one are read descending.
+struct Places {
+  LayoutId order;
+  LayoutExtras extras;
+  Places(ShapePool& shapes, ShapeId array) : order(shapes.layout(array)) {
+    if (!order.valid()) order = shapes.DescendingLayout(shapes.rank(array));
+    extras = shapes.extras(order);
+    extras.memory_space = 0;
+  }
+  bool IsSame(const ShapePool& shapes, const Places& other) const {
+    return shapes.SameOrder(order, other.order) && extras == other.extras;
+  }
+};
+
+/// Bitcasts say which bytes they read; with another layout around them they read other elements.
+void Engine::NoteChangedBitcast(InstId bitcast, ShapeId operand_before, ShapeId before) {
+  const ShapeId operand = module_.shape(module_.operand(bitcast, 0));
+  const ShapeId after = module_.shape(bitcast);
+  if (!shapes_.IsArray(operand) || !shapes_.IsArray(after)) return;
+  if (Places(shapes_, operand).IsSame(shapes_, Places(shapes_, operand_before)) &&
+      Places(shapes_, after).IsSame(shapes_, Places(shapes_, before))) {
+    return;
+  }
+  report_.changed_bitcasts.push_back(bitcast);
+}
+
 bool Engine::AssignFusionBody(InstId fusion) {
   std::span<const CompId> called = module_.called_computations(fusion);
   if (called.empty()) return true;
@@ -26,6 +52,15 @@ bool Engine::AssignFusionBody(InstId fusion) {
   std::vector<InstId> order;
   HLOKIT_LAYOUT_CHECK(PostOrder(body, &order));
   InstId root = module_.computation(body).root;
+  struct Bitcast {
+    InstId inst;
+    ShapeId operand_before, before;
+  };
+  std::vector<Bitcast> bitcasts;
+  for (InstId inst : order) {
+    if (info(inst).opcode != Opcode::kBitcast) continue;
+    bitcasts.push_back({inst, module_.shape(module_.operand(inst, 0)), module_.shape(inst)});
+  }
   for (InstId inst : order) {
     Opcode opcode = info(inst).opcode;
     if (opcode == Opcode::kParameter) {
@@ -50,6 +85,9 @@ bool Engine::AssignFusionBody(InstId fusion) {
     } else if (opcode != Opcode::kInfeed && !custom) {
       module_.set_shape(inst, shapes_.ClearLayouts(module_.shape(inst)));
     }
+  }
+  for (const Bitcast& bitcast : bitcasts) {
+    NoteChangedBitcast(bitcast.inst, bitcast.operand_before, bitcast.before);
   }
   return true;
 }

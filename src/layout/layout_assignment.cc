@@ -2,6 +2,8 @@
 // pass; each step has a file of its own (layout-assignment.md section 3.1).
 #include "hlokit/layout_assignment.h"
 
+#include <string>
+
 #include "src/layout/engine.h"
 
 namespace hlokit {
@@ -47,6 +49,22 @@ Result<LayoutAssignmentReport> Engine::Run() {
 Result<LayoutAssignmentReport> AssignLayouts(Module& module,
                                              const LayoutAssignmentOptions& options) {
   return layout::Engine(module, options).Run();
+}
+
+std::vector<Diagnostic> Warnings(const Module& module, const LayoutAssignmentReport& report) {
+  std::vector<Diagnostic> warnings;
+  for (InstId bitcast : report.changed_bitcasts) {
+    warnings.push_back(
+        {.id = DiagId::kReferenceQuirk,
+         .severity = Severity::kWarning,
+         .message = "bitcast " + std::string(module.name(bitcast)) +
+                    " in a fusion reads other elements than before: the layouts around it changed, "
+                    "as XLA writes it",
+         .help =
+             "run layout assignment before fusion, or turn bitcasts in fusions into reshapes and "
+             "transposes"});
+  }
+  return warnings;
 }
 
 }  // namespace hlokit

@@ -79,6 +79,11 @@ Result<bool> LayoutAssignment::Run(Module& module, PassContext& context) {
   options.row_reduction = context.options.Bool("row-reduction");
   ASSIGN_OR_RETURN(options.entry_layout, EntryLayouts(module, context.options));
   ASSIGN_OR_RETURN(LayoutAssignmentReport report, AssignLayouts(module, options));
+  if (context.warnings != nullptr) {
+    for (Diagnostic& warning : Warnings(module, report)) {
+      context.warnings->push_back(std::move(warning));
+    }
+  }
   if (context.log != nullptr) {
     for (const AddedCopy& copy : report.copies) {
       context.log->edits.push_back({Edit::Kind::kAdded, copy.top, {}});

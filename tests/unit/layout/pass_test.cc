@@ -39,6 +39,31 @@ ENTRY e {
   EXPECT_EQ(CountCopies(out.module), 0);
 }
 
+// Section 10.8: the body of a fusion takes the layouts of its operands, and a bitcast inside reads
+// other elements then. The second one is read as before.
+TEST(Fusions, ChangedBitcastsAreReported) {
+  Outcome out = Assign(
+      R"(HloModule m, entry_computation_layout={(f32[2,3]{0,1}, f32[2,3]{1,0})->(f32[6]{0}, f32[6]{0})}
+f {
+  p = f32[2,3]{1,0} parameter(0)
+  ROOT changed = f32[6]{0} bitcast(p)
+}
+g {
+  q = f32[2,3]{1,0} parameter(0)
+  ROOT kept = f32[6]{0} bitcast(q)
+}
+ENTRY e {
+  x = f32[2,3]{1,0} parameter(0)
+  y = f32[2,3]{1,0} parameter(1)
+  a = f32[6]{0} fusion(x), kind=kLoop, calls=f
+  b = f32[6]{0} fusion(y), kind=kLoop, calls=g
+  ROOT r = (f32[6]{0}, f32[6]{0}) tuple(a, b)
+})");
+  ASSERT_EQ(out.report.changed_bitcasts.size(), 1u);
+  EXPECT_EQ(out.module.name(out.report.changed_bitcasts[0]), "changed");
+  EXPECT_EQ(Warnings(out.module, out.report).size(), 1u);
+}
+
 // Section 5.2: what a broadcast asks of its operand is mandatory but waits at the end of the
 // worklist: the parameter reaches n first, and the operand of the broadcast has to be copied.
 TEST(Propagation, BroadcastDemandsItsOperand) {
