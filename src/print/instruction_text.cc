@@ -9,7 +9,7 @@ namespace {
 
 /// " add(" and so on: an opcode with all that surrounds it.
 constexpr std::string_view kOpcodeText[] = {
-#define HLOKIT_OPCODE(id, text, arity, inferable, layout) " " text "(",
+#define HLOKIT_OPCODE(id, text, arity, inferable, layout, elements) " " text "(",
 #include "hlokit/opcodes.def"
 };
 

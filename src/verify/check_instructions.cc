@@ -71,34 +71,6 @@ void Checker::CheckInstruction(InstId id) {
   }
 }
 
-bool Checker::TakesResultAccuracy(Opcode opcode) {
-  switch (opcode) {
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCos:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kRsqrt:
-    case Opcode::kSin:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return true;
-    default:
-      return false;
-  }
-}
-
 void Checker::CheckCompare(InstId id) {
   const Attr* attr = module_.FindAttr(id, AttrKind::kComparisonType);
   ElementType type = shapes_.type(module_.shape(module_.operand(id, 0)));

@@ -197,30 +197,10 @@ bool Checker::CopyMatches(InstId id, ShapeId expected) const {
 }
 
 void Checker::CheckImplicitBroadcast(InstId id) {
-  switch (module_.opcode(id)) {
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kAtan2:
-    case Opcode::kClamp:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kDivide:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kOr:
-    case Opcode::kPower:
-    case Opcode::kRemainder:
-    case Opcode::kSelect:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kSubtract:
-    case Opcode::kXor:
-      break;
-    default:
-      return;
+  const Opcode opcode = module_.opcode(id);
+  if (opcode == Opcode::kStochasticConvert ||
+      (!IsElementwiseBinary(opcode) && Info(opcode).elements != Elements::kTernary)) {
+    return;
   }
   ShapeId shape = module_.shape(id);
   for (ShapeId operand : operand_shapes_) {

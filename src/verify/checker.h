@@ -124,7 +124,6 @@ class Checker {
   void CheckOperandAliasing(InstId id);
   void CheckComposite(InstId id);
   void CheckOrigin(InstId id);
-  static bool TakesResultAccuracy(Opcode opcode);
 
   // ---- check_calls.cc: callers and callees ----
   void CheckCall(InstId id);

@@ -349,7 +349,10 @@ struct Prover {
     Result<std::string> text = ReadFile(file);
     if (!text) return;
     Result<Module> module = ReadText(std::move(*text));
-    if (!module || !VerifyModule(*module)) return;
+    if (!module || !VerifyModule(*module)) {
+      ++not_valid;
+      return;
+    }
     ++modules;
     if (settings.mutate) return Mutate(file, *module);
     for (const Row& row : kRows) {
@@ -379,12 +382,13 @@ struct Prover {
       different += at->second.of[static_cast<size_t>(Verdict::kDifferent)];
     }
     for (const auto& [reason, count] : reasons) std::printf("  %6ld %s\n", count, reason.c_str());
+    if (not_valid > 0) std::printf("%8ld files hold no valid module\n", not_valid);
     std::printf("%ld modules, %ld changes proven bit-equal, %ld different\n", modules, proven,
                 different);
     return different == 0 && proven > 0 ? 0 : 1;
   }
 
-  int64_t modules = 0, mutants = 0, noticed = 0, without_effect = 0;
+  int64_t modules = 0, not_valid = 0, mutants = 0, noticed = 0, without_effect = 0;
 };
 
 int Main(int argc, char** argv) {

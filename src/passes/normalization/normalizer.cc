@@ -42,68 +42,23 @@ Normalizer::Rule Normalizer::RuleFor(Opcode opcode) {
       return &Normalizer::Scatter;
     case Opcode::kConvolution:
       return &Normalizer::Convolution;
-    case Opcode::kAdd:
-    case Opcode::kAnd:
-    case Opcode::kAtan2:
-    case Opcode::kCompare:
-    case Opcode::kComplex:
-    case Opcode::kDivide:
-    case Opcode::kMaximum:
-    case Opcode::kMinimum:
-    case Opcode::kMulhi:
-    case Opcode::kMultiply:
-    case Opcode::kOr:
-    case Opcode::kPower:
-    case Opcode::kRemainder:
-    case Opcode::kShiftLeft:
-    case Opcode::kShiftRightArithmetic:
-    case Opcode::kShiftRightLogical:
-    case Opcode::kStochasticConvert:
-    case Opcode::kSubtract:
-    case Opcode::kXor:
-      return &Normalizer::Elementwise;
-    case Opcode::kClamp:
-    case Opcode::kSelect:
-      return &Normalizer::Ternary;
-    case Opcode::kAbs:
-    case Opcode::kAcos:
-    case Opcode::kAcosh:
-    case Opcode::kAsin:
-    case Opcode::kAsinh:
-    case Opcode::kAtanh:
-    case Opcode::kCbrt:
-    case Opcode::kCeil:
-    case Opcode::kClz:
-    case Opcode::kConvert:
-    case Opcode::kCos:
-    case Opcode::kCosh:
-    case Opcode::kErf:
-    case Opcode::kExp:
-    case Opcode::kExpm1:
-    case Opcode::kFloor:
-    case Opcode::kImag:
-    case Opcode::kIsFinite:
-    case Opcode::kLog:
-    case Opcode::kLog1p:
-    case Opcode::kLogistic:
-    case Opcode::kNegate:
-    case Opcode::kNot:
-    case Opcode::kPopulationCount:
-    case Opcode::kReal:
-    case Opcode::kReducePrecision:
-    case Opcode::kRoundNearestAfz:
-    case Opcode::kRoundNearestEven:
-    case Opcode::kRsqrt:
-    case Opcode::kSign:
-    case Opcode::kSin:
-    case Opcode::kSinh:
-    case Opcode::kSqrt:
-    case Opcode::kTan:
-    case Opcode::kTanh:
-      return &Normalizer::Unary;
     default:
+      break;
+  }
+  switch (Info(opcode).elements) {
+    case Elements::kFunction:
+    case Elements::kUnary:
+    case Elements::kConversion:
+      return &Normalizer::Unary;
+    case Elements::kBinary:
+    case Elements::kMixed:
+      return &Normalizer::Elementwise;
+    case Elements::kTernary:
+      return &Normalizer::Ternary;
+    case Elements::kNo:
       return &Normalizer::Default;
   }
+  return &Normalizer::Default;
 }
 
 Status Normalizer::Visit(InstId inst) {
