@@ -202,7 +202,9 @@ void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
     std::vector<InstId> moved = std::move(found->second);
     copies_from_.erase(found);
     for (InstId one : moved) {
-      copies_[one.value].source = source;
+      auto still_there = copies_.find(one.value);
+      if (still_there == copies_.end()) continue;
+      still_there->second.source = source;
       copies_from_[source].push_back(one);
     }
   }
