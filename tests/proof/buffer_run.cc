@@ -10,6 +10,7 @@
 #include "src/copy_insertion/calls.h"
 #include "src/copy_insertion/dataflow.h"
 #include "src/copy_insertion/groups.h"
+#include "src/copy_insertion/in_place.h"
 #include "src/copy_insertion/sharing.h"
 
 namespace hlokit {
@@ -50,6 +51,7 @@ class Runner {
   void Step(InstId inst, Frame& frame);
   void Check(InstId reader, InstId inst, uint32_t node, Token expected);
   void CheckReads(InstId inst, const Frame& frame);
+  bool UpdatesInPlace(InstId inst, uint32_t operand, uint32_t from, uint32_t to) const;
   void CheckSharing(InstId inst);
   void Define(InstId inst, Frame& frame);
   Tokens RunWhile(InstId inst, const Frame& frame);
@@ -64,7 +66,7 @@ class Runner {
   Groups groups_;
   std::mt19937_64 random_;
   std::unordered_map<uint32_t, Token> buffers_;    // by group
-  std::unordered_map<uint32_t, Token> constants_;  // by instruction
+  std::unordered_map<uint32_t, Tokens> constants_;  // by instruction
   Token next_ = 1;
   int64_t steps_ = 0;
   BufferRun run_;
@@ -76,7 +78,10 @@ void Runner::WriteConstants() {
     if (!calls_.RunsOnItsOwn(computation)) continue;
     for (InstId inst : module_.computation(computation).instructions) {
       if (module_.opcode(inst) != Opcode::kConstant) continue;
-      constants_[inst.value] = buffers_[GroupAt(inst, 0)] = next_++;
+      Tokens& tokens = constants_[inst.value];
+      for (uint32_t node = 0; node < flow_.place_count(inst); ++node) {
+        tokens.push_back(buffers_[GroupAt(inst, node)] = next_++);
+      }
     }
   }
 }
@@ -132,10 +137,19 @@ void Runner::CheckReads(InstId inst, const Frame& frame) {
     default:
       break;
   }
+  const bool shallow = module_.opcode(inst) == Opcode::kCopy;  // of a tuple: its table only
   for (InstId operand : module_.operands(inst)) {
     const Tokens& tokens = frame.at(operand.value);
-    for (uint32_t node = 0; node < tokens.size(); ++node) Check(inst, operand, node, tokens[node]);
+    const size_t count = shallow ? 1 : tokens.size();
+    for (uint32_t node = 0; node < count; ++node) Check(inst, operand, node, tokens[node]);
   }
+}
+
+bool Runner::UpdatesInPlace(InstId inst, uint32_t operand, uint32_t from, uint32_t to) const {
+  for (const copies::InPlacePair& pair : copies::InPlacePairs(module_, inst)) {
+    if (pair.operand == operand && pair.from == from && pair.to == to) return true;
+  }
+  return false;
 }
 
 /// An instruction that writes where it reads must be able to.
@@ -148,6 +162,7 @@ void Runner::CheckSharing(InstId inst) {
       for (uint32_t from = 0; from < flow_.place_count(operand); ++from) {
         if (!IsArray(operand, from) || GroupAt(operand, from) != GroupAt(inst, to)) continue;
         if (flow_.ValueAt(operand, from) == flow_.ValueAt(inst, to)) continue;
+        if (UpdatesInPlace(inst, i, from, to)) continue;
         if (copies::CanShare(module_, Use{inst, i, from}, to)) continue;
         if (module_.IsCustomCall(inst, "Pin")) continue;
         run_.problem = fmt::format("%{} cannot write over %{}", module_.name(inst),
@@ -172,7 +187,7 @@ void Runner::Define(InstId inst, Frame& frame) {
     if (flow_.value(value).inst != inst) {
       tokens[node] = known[value];
     } else if (module_.opcode(inst) == Opcode::kConstant) {
-      tokens[node] = constants_[inst.value];
+      tokens[node] = constants_[inst.value][node];
     } else {
       bool copies = module_.opcode(inst) == Opcode::kCopy;
       tokens[node] = copies ? frame.at(module_.operand(inst, 0).value)[node] : next_++;
