@@ -176,8 +176,8 @@ void CopyAdder::AddForInPlace(InstId inst) {
   for (uint32_t number : updated) {
     InstId operand = module_.operand(inst, number);
     std::span<const InstId> users = module_.users(operand);
-    if (disjoint && std::all_of(users.begin(), users.end(),
-                                [&](InstId user) { return user == inst; })) {
+    if (disjoint &&
+        std::all_of(users.begin(), users.end(), [&](InstId user) { return user == inst; })) {
       continue;
     }
     DeepCopied copied = DeepCopy(rewriter_, operand, AllNodes(module_, operand));

@@ -1,8 +1,8 @@
 // Does one instruction of a computation have to run before another one?
 //
-// A snapshot of the operand and control edges of the module: later edits do not count, but for edges
-// that are added here. Rows of ancestors are computed when they are first asked for, and kept within
-// a fixed amount of memory.
+// A snapshot of the operand and control edges of the module: later edits do not count, but for
+// edges that are added here. Rows of ancestors are computed when they are first asked for, and kept
+// within a fixed amount of memory.
 #ifndef HLOKIT_SRC_COPY_INSERTION_REACH_H_
 #define HLOKIT_SRC_COPY_INSERTION_REACH_H_
 
@@ -50,12 +50,12 @@ class Reach {
   std::optional<bool> ReachesNearby(InstId from, InstId to);
 
   const Module& module_;
-  static constexpr size_t kMaxWords = size_t{1} << 24;  // 128 MiB of rows
-  std::vector<uint32_t> before_begin_;                  // by instruction, one more
-  std::vector<InstId> before_;                          // operands and control predecessors
+  static constexpr size_t kMaxWords = size_t{1} << 24;       // 128 MiB of rows
+  std::vector<uint32_t> before_begin_;                       // by instruction, one more
+  std::vector<InstId> before_;                               // operands and control predecessors
   std::unordered_map<uint32_t, std::vector<InstId>> added_;  // the same, of AddEdges
   std::vector<uint32_t> rank_;                               // within the computation
-  std::vector<uint8_t> is_root_;                        // by instruction
+  std::vector<uint8_t> is_root_;                             // by instruction
   bool scheduled_ = false;
   std::unordered_map<uint32_t, std::vector<uint64_t>> rows_;
   size_t words_ = 0;

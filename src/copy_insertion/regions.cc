@@ -55,8 +55,8 @@ bool Regions::Interleave(std::span<const LiveValue> first, std::span<const LiveV
   auto way = [&](size_t i, size_t j) -> uint8_t& { return ways[i * second.size() + j]; };
   for (size_t i = 0; i < first.size(); ++i) {
     for (size_t j = 0; j < second.size(); ++j) {
-      uint8_t possible = (Before(first[i], second[j]) ? kFirst : 0) |
-                         (Before(second[j], first[i]) ? kSecond : 0);
+      uint8_t possible =
+          (Before(first[i], second[j]) ? kFirst : 0) | (Before(second[j], first[i]) ? kSecond : 0);
       if (possible == 0 && BeforeWithEdges(first[i], second[j])) possible = kFirst;
       if (possible == 0 && BeforeWithEdges(second[j], first[i])) possible = kSecond;
       if (possible == 0) return false;

@@ -33,7 +33,7 @@ class Regions {
       : module_(module), order_(order), left_(limit) {}
 
   struct Joined {
-    std::vector<ValueId> list;  ///< of the common buffer, source and result side by side
+    std::vector<ValueId> list;     ///< of the common buffer, source and result side by side
     std::vector<OrderEdge> edges;  ///< the order knows them already, the module does not
   };
   /// The common list without the copy; nothing when values overlap in every order that edges can

@@ -275,8 +275,7 @@ bool CopyRemover::TryElide(InstId copy) {
   if (from.after == result) {
     // One after the other in one list: the same buffer already.
   } else if (to.before == kNone) {
-    if (AllBefore(source, to.after, &conflict) &&
-        AllBefore(Last(result), from.after, &conflict)) {
+    if (AllBefore(source, to.after, &conflict) && AllBefore(Last(result), from.after, &conflict)) {
       ValueId rest = from.after, last = Last(result);
       Link(source, result);
       if (rest != kNone) Link(last, rest);
@@ -285,8 +284,7 @@ bool CopyRemover::TryElide(InstId copy) {
       return false;
     }
   } else if (from.after == kNone) {
-    if (AllBefore(to.before, First(source), &conflict) &&
-        AllBefore(source, to.after, &conflict)) {
+    if (AllBefore(to.before, First(source), &conflict) && AllBefore(source, to.after, &conflict)) {
       ValueId head = First(source), before = to.before;
       Link(before, head);
       Link(source, result);

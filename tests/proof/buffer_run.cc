@@ -65,7 +65,7 @@ class Runner {
   const Dataflow& flow_;
   Groups groups_;
   std::mt19937_64 random_;
-  std::unordered_map<uint32_t, Token> buffers_;    // by group
+  std::unordered_map<uint32_t, Token> buffers_;     // by group
   std::unordered_map<uint32_t, Tokens> constants_;  // by instruction
   Token next_ = 1;
   int64_t steps_ = 0;
@@ -165,8 +165,8 @@ void Runner::CheckSharing(InstId inst) {
         if (UpdatesInPlace(inst, i, from, to)) continue;
         if (copies::CanShare(module_, Use{inst, i, from}, to)) continue;
         if (module_.IsCustomCall(inst, "Pin")) continue;
-        run_.problem = fmt::format("%{} cannot write over %{}", module_.name(inst),
-                                   module_.name(operand));
+        run_.problem =
+            fmt::format("%{} cannot write over %{}", module_.name(inst), module_.name(operand));
       }
     }
   }

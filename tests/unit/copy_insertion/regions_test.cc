@@ -38,8 +38,8 @@ std::string Loop(int n, std::string_view body) {
     init += i > 0 ? fmt::format(", b{}", i) : "b0";
   }
   state += ")";
-  std::string text = fmt::format("HloModule m\nbody {{\n  p = {} parameter(0)\n{}{}}}\n", state,
-                                 elements, body);
+  std::string text =
+      fmt::format("HloModule m\nbody {{\n  p = {} parameter(0)\n{}{}}}\n", state, elements, body);
   text += fmt::format("cond {{\n  q = {} parameter(0)\n  ROOT no = pred[] constant(false)\n}}\n",
                       state);
   text += "ENTRY main {\n  a = f32[4]{0} parameter(0)\n";
@@ -53,8 +53,7 @@ std::string Loop(int n, std::string_view body) {
 }
 
 const std::string& Swap() {
-  static const std::string text =
-      Loop(2, "  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(x1, x0)\n");
+  static const std::string text = Loop(2, "  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(x1, x0)\n");
   return text;
 }
 
@@ -73,8 +72,7 @@ TEST(Regions, SwapTakesThreeCopies) {
 
 /// n arrays in a circle take n + 1 moves.
 TEST(Regions, RotationOfThreeTakesFourCopies) {
-  std::string text =
-      Loop(3, "  ROOT t = (f32[4]{0}, f32[4]{0}, f32[4]{0}) tuple(x1, x2, x0)\n");
+  std::string text = Loop(3, "  ROOT t = (f32[4]{0}, f32[4]{0}, f32[4]{0}) tuple(x1, x2, x0)\n");
   EXPECT_EQ(CopiesIn(After(text, ""), "body"), 6);
   EXPECT_EQ(CopiesIn(After(text, kAlways), "body"), 4);
 }
@@ -101,8 +99,8 @@ TEST(Regions, EdgeLetsTheReaderGoFirst) {
       << PrintModule(module);
 }
 
-/// %n takes the place of %x0, which is read behind it: in no order can both lie in one buffer. %s can
-/// take the place of %x1.
+/// %n takes the place of %x0, which is read behind it: in no order can both lie in one buffer. %s
+/// can take the place of %x1.
 TEST(Regions, CopyStaysWhereTheOldValueIsReadBehindTheNewOne) {
   std::string text = Loop(2, R"(
   n = f32[4]{0} negate(x1)
