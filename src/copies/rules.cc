@@ -401,14 +401,30 @@ void ClassifyTranspose(const CopyContext& context, ClassifiedCopy& copy) {
         {"C.5", "the module before optimisation has no transpose with these dimensions"});
     return;
   }
+  const std::string_view metadata = module.TextAttr(inst, AttrKind::kMetadata);
+  const InstId producer = context.Producer(inst);
+  const bool inherited =
+      !metadata.empty() &&
+      (metadata == module.TextAttr(module.operand(inst, 0), AttrKind::kMetadata) ||
+       metadata == module.TextAttr(producer, AttrKind::kMetadata));
+  if (!logical && inherited) {
+    copy.evidence.push_back(
+        {"3a", fmt::format("it has the metadata of %{}, as copies of layout assignment do",
+                           module.name(producer))});
+    return;
+  }
+  if (!logical && !OpNameOf(module, inst).ends_with("transpose")) {
+    copy.confidence = Confidence::kMedium;
+    copy.evidence.push_back({"C.5", "nothing says that the program has this transpose"});
+    return;
+  }
   copy.copy_class = CopyClass::kUser;
   copy.confidence = logical ? Confidence::kHigh : Confidence::kMedium;
   copy.origin = "a transpose of the program";
   copy.origin_confidence = copy.confidence;
-  if (logical) {
-    copy.evidence.push_back(
-        {"C.5", "the module before optimisation has a transpose with these dimensions"});
-  }
+  copy.evidence.push_back(
+      {"C.5", logical ? "the module before optimisation has a transpose with these dimensions"
+                      : "its metadata speaks of a transpose"});
 }
 
 }  // namespace hlokit
