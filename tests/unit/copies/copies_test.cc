@@ -140,6 +140,22 @@ ENTRY main {
   EXPECT_EQ(report.free_bitcasts, 1u);
 }
 
+/// A tuple of other layouts is taken apart, and its parts are copied with the metadata of the tuple
+/// (creator L5).
+TEST(Copies, PartOfATupleHasTheMetadataOfTheTuple) {
+  Module module = MustRead(R"(HloModule m
+ENTRY main {
+  p = f32[4,5]{1,0} parameter(0), metadata={op_name="x"}
+  n = f32[4,5]{1,0} negate(p), metadata={op_name="n"}
+  c = f32[4,5]{0,1} copy(n), metadata={op_name="t"}
+  ROOT t = (f32[4,5]{0,1}) tuple(c), metadata={op_name="t"}
+})");
+  CopyReport report = ClassifyCopies(module);
+  const ClassifiedCopy* copy = Find(module, report, "c");
+  EXPECT_EQ(copy->origin, "layout assignment");
+  EXPECT_TRUE(HasRule(*copy, "3a"));
+}
+
 /// Nobody views %t by a bitcast, and no earlier stage is at hand: what the metadata says counts.
 TEST(Copies, MetadataTellsWhoseATransposeIs) {
   auto classify = [](std::string_view operand, std::string_view transpose) {
