@@ -91,6 +91,11 @@ CopyReport ClassifyCopies(const Module& module, const ClassifyOptions& options =
 
 // ---- stages ----
 
+/// Is the module from before optimisation, as far as can be seen? Then what is there already is the
+/// user's own. No: it is scheduled, or holds bitcasts, fusions, copies as layout assignment makes
+/// them, or arithmetic in orders that only layout assignment chooses.
+bool LooksUnoptimised(const Module& module);
+
 /// A copy at one stage, in names, so that the module need not be kept.
 struct CopyTrack {
   std::string name;  ///< at the last stage that has it

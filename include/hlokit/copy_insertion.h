@@ -52,6 +52,13 @@ struct CopyInsertionOptions {
   /// Null: nobody asks why. Else one entry per copy that is left, in the order of creation; copies
   /// that the input held have the cause kWasThere.
   std::vector<LifetimeCopy>* reasons = nullptr;
+  /// Copies that stay because lists of values overlap get a second look, value by value, which may
+  /// add control edges. 0: never. -1: always. Else until the products of the numbers of reads and
+  /// writes that are compared reach this sum.
+  int64_t region_analysis_limit = 0;
+  /// An instruction that carries this frontend attribute writes other parts of its operand than it
+  /// reads: what it updates in place is not copied when nobody else reads it. Empty: there is none.
+  std::string_view disjoint_attribute = {};
 };
 
 /// XLA's copy insertion: afterwards every buffer can hold the values that must share it one after

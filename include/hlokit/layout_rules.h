@@ -125,6 +125,18 @@ class LayoutRules {
   virtual LayoutId ChooseOutputLayout(const Module& module, LayoutId operand_layout, InstId user,
                                       uint32_t operand) const;
 
+  /// Which rule of the backend is behind a choice of the two functions above, for the trace: a
+  /// number of the LayoutRuleBook; 0 = the base rules choose the same. Asked only when a trace is
+  /// recorded.
+  struct Choice {
+    LayoutId known;  ///< the layout that the choice was made for
+    LayoutId chosen;
+    InstId instruction;
+    uint32_t operand;
+    bool of_operand;  ///< the operand's layout was chosen, else that of the output
+  };
+  virtual uint16_t RuleOfChoice(const Module& module, const Choice& choice) const;
+
   // Policies of one instruction, asked once per instruction and run.
   virtual bool MayChangeLayout(const Module& module, InstId instruction) const;  // section 7
   virtual bool OperandAlwaysPropagatesForward(const Module& module, InstId user) const;     // 8

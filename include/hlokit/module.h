@@ -292,7 +292,9 @@ class Module {
   void set_opcode(InstId id, Opcode opcode) { opcodes_[id.value] = opcode; }
   /// Replaces one operand; keeps the user lists right (a removed user's slot takes the last entry).
   void SetOperand(InstId id, uint32_t index, InstId new_operand);
-  /// The same in constant time when more is known: `fresh` has no user yet, and `still_uses_old`
+  /// Replaces all operands that are `old`, in one walk over them.
+  void ReplaceOperand(InstId id, InstId old, InstId new_operand);
+  /// SetOperand in constant time when more is known: `fresh` has no user yet, and `still_uses_old`
   /// says whether another operand of `id` is the old value too. For wide instructions.
   void SetOperandToNew(InstId id, uint32_t index, InstId fresh, bool still_uses_old);
   /// Replaces the whole operand list.

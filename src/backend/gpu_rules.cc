@@ -283,6 +283,22 @@ class GpuRules final : public LayoutRules {
     return LayoutRules::ChooseOutputLayout(module, operand_layout, user, operand);
   }
 
+  /// The base rules choose no operand of a reduce, and another layout where a reshape has
+  /// dimensions of size 1 (sections 1.4 and 4.9).
+  uint16_t RuleOfChoice(const Module& module, const Choice& choice) const override {
+    const Opcode opcode = module.opcode(choice.instruction);
+    if (opcode == Opcode::kReduce) {
+      return choice.of_operand ? static_cast<uint16_t>(BackendRule::kGpuRowReduction) : 0;
+    }
+    if (opcode != Opcode::kReshape) return 0;
+    LayoutId base = choice.of_operand
+                        ? LayoutRules::ChooseOperandLayout(module, choice.known, choice.instruction,
+                                                           choice.operand)
+                        : LayoutRules::ChooseOutputLayout(module, choice.known, choice.instruction,
+                                                          choice.operand);
+    return base == choice.chosen ? 0 : static_cast<uint16_t>(BackendRule::kGpuReshape);
+  }
+
  private:
   std::shared_ptr<const Device> device_;
 };

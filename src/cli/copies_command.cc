@@ -27,18 +27,6 @@ struct State {
   size_t most = 40;
 };
 
-/// A module from before optimisation holds nothing that only passes make.
-bool IsSource(const Module& module) {
-  if (module.config().is_scheduled) return false;
-  for (CompId computation : module.computation_order()) {
-    for (InstId inst : module.computation(computation).instructions) {
-      Opcode opcode = module.opcode(inst);
-      if (opcode == Opcode::kBitcast || opcode == Opcode::kFusion) return false;
-    }
-  }
-  return true;
-}
-
 /// What the stages of a compilation leave to show.
 struct Stages {
   std::optional<Module> first, last;
@@ -148,7 +136,7 @@ int Show(const State& state, CopiesView view) {
 }
 
 int RunStages(const State& state, Stages& stages) {
-  const bool source = IsSource(*stages.first) && stages.history.stages().size() > 1;
+  const bool source = LooksUnoptimised(*stages.first) && stages.history.stages().size() > 1;
   ClassifyOptions options{.before = source ? &*stages.first : nullptr,
                           .live_ranges = !state.no_live_ranges};
   CopiesView view{.module = &*stages.last,
@@ -187,7 +175,8 @@ int Run(const State& state) {
       input.path = path;
       Result<Module> module = Load(input);
       if (!module) return Report(module.error(), path);
-      (void)AddStage(stages, path, path, std::move(*module));
+      const std::string file = std::filesystem::path(path).filename().string();
+      (void)AddStage(stages, path, file, std::move(*module));
     }
     return RunStages(state, stages);
   }

@@ -81,6 +81,7 @@ void Classifier::AddCopy(InstId inst, InstId operand, ShapeId from, ShapeId to, 
     copy.moves = true;  // equal layouts: bytes move all the same
   }
   ApplyRules(context_, copy);
+  if (shapes_.ElementCount(to) == 0) copy.moves = false;
   Finish(std::move(copy));
 }
 

@@ -4,6 +4,8 @@
 
 #include "fmt/format.h"
 #include "hlokit/copies.h"
+#include "src/copies/classifier.h"
+#include "src/copies/index_map.h"
 
 namespace hlokit {
 namespace {
@@ -15,7 +17,45 @@ std::string SignatureOf(const Module& module, const ClassifiedCopy& copy) {
   return out + " " + module.shapes().Text(module.shape(copy.inst));
 }
 
+/// A copy that changes the order and has the metadata of its operand; without any metadata the
+/// default name has to speak.
+bool LooksLikeLayoutAssignment(const Module& module, InstId copy) {
+  const InstId operand = module.operand(copy, 0);
+  const ShapeId from = module.shape(operand), to = module.shape(copy);
+  if (!module.shapes().IsArray(from) || SameOrder(module.shapes(), from, to)) return false;
+  const std::string_view metadata = module.TextAttr(copy, AttrKind::kMetadata);
+  if (metadata != module.TextAttr(operand, AttrKind::kMetadata)) return false;
+  const std::string_view name = module.name(copy);
+  return !metadata.empty() || name == "copy" || name.starts_with("copy.");
+}
+
+/// Arithmetic in another order than the default one.
+bool HasChosenLayout(const Module& module, InstId inst) {
+  const ShapePool& shapes = module.shapes();
+  const ShapeId shape = module.shape(inst);
+  if (Info(module.opcode(inst)).layout_rule != LayoutRule::kKeeps) return false;
+  if (module.operand_count(inst) == 0 || !IsElementByElement(module, inst)) return false;
+  if (!shapes.IsArray(shape) || !shapes.layout(shape).valid()) return false;
+  std::span<const int64_t> order = shapes.minor_to_major(shapes.layout(shape));
+  return !std::is_sorted(order.rbegin(), order.rend());
+}
+
 }  // namespace
+
+bool LooksUnoptimised(const Module& module) {
+  if (module.config().is_scheduled) return false;
+  for (CompId computation : module.computation_order()) {
+    for (InstId inst : module.computation(computation).instructions) {
+      const Opcode opcode = module.opcode(inst);
+      if (opcode == Opcode::kBitcast || opcode == Opcode::kFusion) return false;
+      if (opcode == Opcode::kCopy ? LooksLikeLayoutAssignment(module, inst)
+                                  : HasChosenLayout(module, inst)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
 
 void CopyHistory::AddStage(const std::string& stage, const std::string& pass,
                            const Module& module) {
@@ -125,9 +165,11 @@ void CopyHistory::Refine(const Module& last, bool from_source, CopyReport& repor
     }
     copy.evidence.insert(copy.evidence.begin(),
                          {"stage", fmt::format("it first appears in {}", stage.name)});
+    // Only a file may be named after a pass, not the folders above it.
+    const std::string file = stage.name.substr(stage.name.rfind('/') + 1);
     for (const PassVerdict& row : kPasses) {
       if (stage.pass.find(row.part) == std::string::npos &&
-          stage.name.find(row.part) == std::string::npos) {
+          file.find(row.part) == std::string::npos) {
         continue;
       }
       copy.copy_class = row.copy_class;

@@ -188,6 +188,13 @@ void Rules::LayoutOrigin() {
     return Verdict(CopyClass::kLayout, Confidence::kCertain, "layout assignment",
                    empty ? Confidence::kMedium : Confidence::kHigh);
   }
+  for (InstId user : module_.users(inst_)) {
+    if (module_.opcode(user) != Opcode::kTuple || Metadata(inst_) != Metadata(user)) continue;
+    Say("3a",
+        fmt::format("it has the metadata of the tuple {}, one of whose parts it is", Named(user)));
+    return Verdict(CopyClass::kLayout, Confidence::kCertain, "layout assignment",
+                   Confidence::kHigh);
+  }
   Verdict(CopyClass::kLayout, Confidence::kCertain, "not known", Confidence::kLow);
 }
 
@@ -373,42 +380,5 @@ void Rules::Apply() {
 }  // namespace
 
 void ApplyRules(const CopyContext& context, ClassifiedCopy& copy) { Rules(context, copy).Apply(); }
-
-void ClassifyTranspose(const CopyContext& context, ClassifiedCopy& copy) {
-  const Module& module = context.module();
-  InstId inst = copy.inst;
-  auto is_bitcast = [&](InstId one) { return module.opcode(one) == Opcode::kBitcast; };
-  std::span<const InstId> users = module.users(inst);
-  bool viewed =
-      is_bitcast(module.operand(inst, 0)) || std::any_of(users.begin(), users.end(), is_bitcast);
-  bool logical = context.has_before() && context.HadTranspose(module.dimensions(inst));
-  copy.confidence = Confidence::kHigh;
-  copy.copy_class = CopyClass::kLayout;
-  copy.origin = "layout normalisation of a copy";
-  copy.origin_confidence = Confidence::kMedium;
-  if (copy.form == CopyForm::kReshape) {
-    copy.origin = "a reshape that is no bitcast";
-    copy.evidence.push_back({"C.5", "the reshape changes the order in memory"});
-    return;
-  }
-  copy.evidence.push_back({"C.5", "the transpose changes the order in memory"});
-  if (viewed) {
-    copy.evidence.push_back({"C.5", "a bitcast views the value with other dimensions next to it"});
-    return;
-  }
-  if (context.has_before() && !logical) {
-    copy.evidence.push_back(
-        {"C.5", "the module before optimisation has no transpose with these dimensions"});
-    return;
-  }
-  copy.copy_class = CopyClass::kUser;
-  copy.confidence = logical ? Confidence::kHigh : Confidence::kMedium;
-  copy.origin = "a transpose of the program";
-  copy.origin_confidence = copy.confidence;
-  if (logical) {
-    copy.evidence.push_back(
-        {"C.5", "the module before optimisation has a transpose with these dimensions"});
-  }
-}
 
 }  // namespace hlokit

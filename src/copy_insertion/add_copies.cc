@@ -4,6 +4,7 @@
 // first copy.
 #include <algorithm>
 
+#include "hlokit/attribute_text.h"
 #include "hlokit/printer.h"
 #include "hlokit/simplify.h"
 #include "src/copy_insertion/deep_copy.h"
@@ -26,6 +27,7 @@ class CopyAdder {
   void AddForConditional(InstId inst);
   void AddForInPlace(InstId inst);
   std::vector<uint32_t> UpdatedOperands(InstId inst) const;
+  bool IsDisjoint(InstId inst) const;
   void AddForEntryAliases();
   Status AddForTransfer(InstId start);
   InstId PipelinedDone(InstId start) const;
@@ -160,9 +162,24 @@ std::vector<uint32_t> CopyAdder::UpdatedOperands(InstId inst) const {
   return out;
 }
 
+/// Does the instruction say that it writes other parts of its operands than it reads?
+/// (copy-insertion.md A.3, "other ops")
+bool CopyAdder::IsDisjoint(InstId inst) const {
+  if (steps_.disjoint_attribute.empty()) return false;
+  return FindField(ParseFrontendAttributes(module_.TextAttr(inst, AttrKind::kFrontendAttributes)),
+                   steps_.disjoint_attribute) != nullptr;
+}
+
 void CopyAdder::AddForInPlace(InstId inst) {
-  for (uint32_t number : UpdatedOperands(inst)) {
+  const std::vector<uint32_t> updated = UpdatedOperands(inst);
+  const bool disjoint = !updated.empty() && IsDisjoint(inst);
+  for (uint32_t number : updated) {
     InstId operand = module_.operand(inst, number);
+    std::span<const InstId> users = module_.users(operand);
+    if (disjoint &&
+        std::all_of(users.begin(), users.end(), [&](InstId user) { return user == inst; })) {
+      continue;
+    }
     DeepCopied copied = DeepCopy(rewriter_, operand, AllNodes(module_, operand));
     NoteAll(copied, LifetimeCause::kInPlaceOperand, inst);
     rewriter_.SetOperand(inst, number, copied.result);

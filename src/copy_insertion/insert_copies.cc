@@ -6,7 +6,8 @@ namespace hlokit {
 
 Status InsertCopies(Module& module, const CopyInsertionOptions& options) {
   TRY(copies::CheckStructure(module));
-  copies::Steps steps{module, options.log, options.reasons};
+  copies::Steps steps{module, options.log, options.reasons, options.region_analysis_limit,
+                      options.disjoint_attribute};
   const uint32_t scheduled = module.instruction_count();
   TRY(copies::AddCopies(steps));
   if (module.config().is_scheduled) copies::CompleteSchedule(module, scheduled);

@@ -4,15 +4,13 @@
 #include <algorithm>
 
 #include "src/copy_insertion/sharing.h"
+#include "src/copy_insertion/transfers.h"
 
 namespace hlokit::copies {
 
-/// Compares the callers of both in the innermost computation that holds both.
-Order::Constraint Order::Compare(InstId a, InstId b) {
-  if (a == b) return Constraint::kSame;
-  InstId above_a = a, above_b = b;
+Order::Meeting Order::Meet(InstId a, InstId b) const {
+  Meeting meeting{a, b, {}, {}};
   CompId in_a = module_.computation_of(a), in_b = module_.computation_of(b);
-  CompId below_a, below_b;  // where the path came from
   auto up = [&](InstId& above, CompId& in, CompId& below) {
     below = in;
     above = calls_.caller(in);
@@ -21,14 +19,23 @@ Order::Constraint Order::Compare(InstId a, InstId b) {
     return true;
   };
   while (calls_.depth(in_a) > calls_.depth(in_b)) {
-    if (!up(above_a, in_a, below_a)) return Constraint::kUnordered;
+    if (!up(meeting.above_a, in_a, meeting.below_a)) return {};
   }
   while (calls_.depth(in_b) > calls_.depth(in_a)) {
-    if (!up(above_b, in_b, below_b)) return Constraint::kUnordered;
+    if (!up(meeting.above_b, in_b, meeting.below_b)) return {};
   }
   while (in_a != in_b) {
-    if (!up(above_a, in_a, below_a) || !up(above_b, in_b, below_b)) return Constraint::kUnordered;
+    if (!up(meeting.above_a, in_a, meeting.below_a)) return {};
+    if (!up(meeting.above_b, in_b, meeting.below_b)) return {};
   }
+  return meeting;
+}
+
+/// Compares the callers of both in the innermost computation that holds both.
+Order::Constraint Order::Compare(InstId a, InstId b) {
+  if (a == b) return Constraint::kSame;
+  auto [above_a, above_b, below_a, below_b] = Meet(a, b);
+  if (!above_a.valid()) return Constraint::kUnordered;
   if (above_a != above_b) {
     if (reach_.Reaches(above_a, above_b)) return Constraint::kBefore;
     if (reach_.Reaches(above_b, above_a)) return Constraint::kAfter;
@@ -45,6 +52,33 @@ Order::Constraint Order::Compare(InstId a, InstId b) {
     default:
       return Constraint::kUnordered;
   }
+}
+
+/// Transfers and what else runs while others do: an edge would not say when they are over.
+bool RunsBesideOthers(Opcode opcode) {
+  std::string_view text = OpcodeText(opcode);
+  return StartsTransfer(opcode) || EndsTransfer(opcode) || opcode == Opcode::kAsyncUpdate ||
+         text.ends_with("-start") || text.ends_with("-done") ||
+         opcode == Opcode::kCollectivePermute;
+}
+
+/// Notes the edge that would let `a` run before `b`. Returns false when there must not be one: in a
+/// schedule, behind a root, in front of what is there from the start, around transfers.
+bool Order::Want(InstId a, InstId b) {
+  if (wanted_ == nullptr || module_.config().is_scheduled) return false;
+  auto [before, after, below_a, below_b] = Meet(a, b);
+  if (!before.valid() || before == after) return false;
+  CompId computation = module_.computation_of(before);
+  if (calls_.IsAsync(computation) || calls_.IsFused(computation)) return false;
+  if (module_.computation(computation).root == before) return false;
+  for (InstId end : {before, after}) {
+    Opcode opcode = module_.opcode(end);
+    if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return false;
+    if (RunsBesideOthers(opcode)) return false;
+  }
+  if (reach_.Reaches(after, before)) return false;
+  wanted_->push_back({before, after});
+  return true;
 }
 
 bool Order::ExecutesBefore(InstId a, InstId b) {
@@ -128,7 +162,7 @@ bool Order::UseBefore(const Use& use, ValueId b, bool* exclusive_seen) {
 bool Order::UsesBefore(ValueId a, std::span<const Use> uses, ValueId b, Conflict* conflict) {
   bool exclusive_seen = false;
   for (const Use& use : uses) {
-    if (UseBefore(use, b, &exclusive_seen)) continue;
+    if (UseBefore(use, b, &exclusive_seen) || Want(use.inst, flow_.value(b).inst)) continue;
     *conflict = {OverlapKind::kUsedLater, a, b, use.inst};
     return false;
   }
@@ -155,7 +189,7 @@ bool Order::LiveRangeBefore(ValueId a, std::span<const ValueId> parts, std::span
     return false;
   }
   if (!uses.empty()) return UsesBefore(a, uses, b, conflict);
-  if (DefinedBefore(a, b)) return true;
+  if (DefinedBefore(a, b) || Want(flow_.value(a).inst, flow_.value(b).inst)) return true;
   *conflict = {OverlapKind::kOpenOrder, a, b, {}};
   return false;
 }

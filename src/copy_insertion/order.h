@@ -3,6 +3,7 @@
 #define HLOKIT_SRC_COPY_INSERTION_ORDER_H_
 
 #include <span>
+#include <vector>
 
 #include "hlokit/copy_insertion.h"
 #include "src/copy_insertion/calls.h"
@@ -18,11 +19,18 @@ struct Conflict {
   InstId use;
 };
 
-/// A snapshot like what it is made from; asks the module only whether operands can be shared.
+/// A snapshot like what it is made from, but for edges that are added on the way; asks the module
+/// only whether operands can be shared.
 class Order {
  public:
   Order(const Module& module, const Calls& calls, const Dataflow& flow)
       : module_(module), calls_(calls), flow_(flow), reach_(module) {}
+
+  /// While it is not null, a use or a definition that nothing orders before another one counts as
+  /// ordered, and the edge that would see to it is put here.
+  void Collect(std::vector<OrderEdge>* edges) { wanted_ = edges; }
+  /// All of them hold from now on, or none when they would close a circle.
+  bool AddEdges(std::span<const OrderEdge> edges) { return reach_.AddEdges(edges); }
 
   enum class Constraint : uint8_t {
     kSame,
@@ -43,6 +51,13 @@ class Order {
                        ValueId b, Conflict* conflict);
 
  private:
+  /// The innermost computation that holds both, or their callers.
+  struct Meeting {
+    InstId above_a, above_b;  ///< in one computation; invalid when there is none
+    CompId below_a, below_b;  ///< where the path came from
+  };
+  Meeting Meet(InstId a, InstId b) const;
+  bool Want(InstId a, InstId b);
   bool UseBefore(const Use& use, ValueId b, bool* exclusive_seen);
   bool NestedIn(InstId inst, CompId computation) const {
     return calls_.IsNestedIn(module_, inst, computation);
@@ -58,6 +73,7 @@ class Order {
   const Calls& calls_;
   const Dataflow& flow_;
   Reach reach_;
+  std::vector<OrderEdge>* wanted_ = nullptr;
 };
 
 }  // namespace hlokit::copies

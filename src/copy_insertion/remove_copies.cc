@@ -7,6 +7,7 @@
 
 #include "hlokit/printer.h"
 #include "src/copy_insertion/groups.h"
+#include "src/copy_insertion/regions.h"
 #include "src/copy_insertion/steps.h"
 
 namespace hlokit::copies {
@@ -32,7 +33,8 @@ class CopyRemover {
         rewriter_(rewriter),
         calls_(calls),
         flow_(flow),
-        order_(module_, calls, flow) {}
+        order_(module_, calls, flow),
+        regions_(module_, order_, steps.region_limit) {}
   void Run();
 
  private:
@@ -41,6 +43,9 @@ class CopyRemover {
   void RecordCopies();
   bool TryElide(InstId copy);
   bool AllBefore(ValueId last, ValueId first, Conflict* conflict);
+  BufferList ListOf(ValueId value) const;
+  bool JoinRegions(InstId copy, ValueId source, ValueId result);
+  void KeepOrder(InstId copy);
   void Join(InstId copy, ValueId source, ValueId result);
   void RememberConflict(InstId copy, const Conflict& conflict);
   void GiveReasons();
@@ -70,6 +75,7 @@ class CopyRemover {
   const Calls& calls_;
   const Dataflow& flow_;
   Order order_;
+  Regions regions_;
   std::vector<uint32_t> number_;  // by instruction: depth-first, callees before callers
   std::vector<Node> nodes_;       // by value
   uint32_t epoch_ = 1;            // of Node::run_start
@@ -211,6 +217,50 @@ void CopyRemover::Join(InstId copy, ValueId source, ValueId result) {
   copies_.erase(copy.value);
 }
 
+BufferList CopyRemover::ListOf(ValueId value) const {
+  BufferList list;
+  for (ValueId at = First(value); at != kNone; at = nodes_[at].after) {
+    if (at == value) list.at = list.values.size();
+    list.values.push_back({at, nodes_[at].parts, nodes_[at].uses});
+  }
+  return list;
+}
+
+/// The second look: joins both lists value by value, with the control edges that this needs.
+bool CopyRemover::JoinRegions(InstId copy, ValueId source, ValueId result) {
+  if (steps_.region_limit == 0) return false;
+  std::optional<Regions::Joined> joined = regions_.Join(copy, ListOf(source), ListOf(result));
+  if (!joined) return false;
+  nodes_[joined->list.front()].before = kNone;
+  for (size_t i = 1; i < joined->list.size(); ++i) Link(joined->list[i - 1], joined->list[i]);
+  Link(joined->list.back(), kNone);
+  for (const OrderEdge& edge : joined->edges) rewriter_.AddControlEdge(edge.before, edge.after);
+  return true;
+}
+
+/// What had to wait for a copy because of control edges still waits when the copy is gone. Without
+/// region analysis such edges are dropped, as XLA does.
+void CopyRemover::KeepOrder(InstId copy) {
+  std::span<const InstId> all = module_.control_predecessors(copy);
+  std::span<const InstId> control = rewriter_.control_successors(copy);
+  std::span<const InstId> users = module_.users(copy);
+  const std::vector<InstId> before(all.begin(), all.end()), after(control.begin(), control.end());
+  const std::vector<InstId> readers(users.begin(), users.end());
+  const InstId operand = module_.operand(copy, 0);
+  rewriter_.DropControlEdges(copy);
+  for (InstId one : before) {
+    for (InstId other : readers) {
+      bool last = module_.IsRoot(other) && module_.opcode(other) == Opcode::kTuple;
+      if (!last) rewriter_.AddControlEdge(one, other);
+    }
+    for (InstId other : after) rewriter_.AddControlEdge(one, other);
+  }
+  InstId start = operand;  // seen through the elements of a parameter
+  if (module_.opcode(start) == Opcode::kGetTupleElement) start = module_.operand(start, 0);
+  if (module_.opcode(start) == Opcode::kParameter) return;
+  for (InstId other : after) rewriter_.AddControlEdge(operand, other);
+}
+
 bool CopyRemover::TryElide(InstId copy) {
   auto found = copies_.find(copy.value);
   if (found == copies_.end()) return false;
@@ -225,23 +275,23 @@ bool CopyRemover::TryElide(InstId copy) {
   if (from.after == result) {
     // One after the other in one list: the same buffer already.
   } else if (to.before == kNone) {
-    if (!AllBefore(source, to.after, &conflict) ||
-        !AllBefore(Last(result), from.after, &conflict)) {
+    if (AllBefore(source, to.after, &conflict) && AllBefore(Last(result), from.after, &conflict)) {
+      ValueId rest = from.after, last = Last(result);
+      Link(source, result);
+      if (rest != kNone) Link(last, rest);
+    } else if (!JoinRegions(copy, source, result)) {
       RememberConflict(copy, conflict);
       return false;
     }
-    ValueId rest = from.after, last = Last(result);
-    Link(source, result);
-    if (rest != kNone) Link(last, rest);
   } else if (from.after == kNone) {
-    if (!AllBefore(to.before, First(source), &conflict) ||
-        !AllBefore(source, to.after, &conflict)) {
+    if (AllBefore(to.before, First(source), &conflict) && AllBefore(source, to.after, &conflict)) {
+      ValueId head = First(source), before = to.before;
+      Link(before, head);
+      Link(source, result);
+    } else if (!JoinRegions(copy, source, result)) {
       RememberConflict(copy, conflict);
       return false;
     }
-    ValueId head = First(source), before = to.before;
-    Link(before, head);
-    Link(source, result);
   } else {
     conflict.kind = OverlapKind::kBothInside;
     RememberConflict(copy, conflict);
@@ -293,7 +343,11 @@ void CopyRemover::Run() {
         InstId inst = list[i];
         if (module_.opcode(inst) != Opcode::kCopy || !TryElide(inst)) continue;
         changed = true;
-        rewriter_.DropControlEdges(inst);
+        if (steps_.region_limit != 0) {
+          KeepOrder(inst);
+        } else {
+          rewriter_.DropControlEdges(inst);
+        }
         rewriter_.ReplaceUses(inst, module_.operand(inst, 0));
       }
     }

@@ -17,6 +17,8 @@ struct Steps {
   Module& module;
   EditLog::Group* log = nullptr;
   std::vector<LifetimeCopy>* reasons = nullptr;  ///< null: nobody asks
+  int64_t region_limit = 0;                      ///< as in CopyInsertionOptions
+  std::string_view disjoint_attribute = {};      ///< as in CopyInsertionOptions
 
   void Note(InstId copy, LifetimeCause cause, InstId subject, uint32_t node = 0) const {
     if (reasons != nullptr)

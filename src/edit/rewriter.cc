@@ -94,9 +94,7 @@ void Rewriter::ReplaceUses(InstId old, InstId replacement) {
 
 void Rewriter::ReplaceUsesBy(std::span<const InstId> users, InstId old, InstId replacement) {
   for (InstId user : users) {
-    for (uint32_t i = 0; i < module_.operand_count(user); ++i) {
-      if (module_.operand(user, i) == old) module_.SetOperand(user, i, replacement);
-    }
+    module_.ReplaceOperand(user, old, replacement);
     if (module_.opcode(user) == Opcode::kFusion) MergeEqualFusionOperands(*this, user);
   }
   Log(Edit::Kind::kReplaced, old, replacement);

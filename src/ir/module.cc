@@ -229,6 +229,23 @@ void Module::SetOperand(InstId id, uint32_t index, InstId new_operand) {
   if (!was_user) AddUser(new_operand, id);
 }
 
+void Module::ReplaceOperand(InstId id, InstId old, InstId new_operand) {
+  if (old == new_operand) return;
+  InstId* slots = operand_pool_.data() + operand_begin_[id.value];
+  const uint32_t count = operand_count_[id.value], from = old.value, to = new_operand.value;
+  // Tuples of thousands of elements come here once per element: the compiler makes vectors of this.
+  uint32_t was_user = 0, found = 0;
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint32_t value = slots[i].value;
+    was_user |= value == to ? 1u : 0u;
+    found |= value == from ? 1u : 0u;
+    slots[i].value = value == from ? to : value;
+  }
+  if (found == 0 || !users_built_) return;
+  RemoveUser(old, id);
+  if (was_user == 0) AddUser(new_operand, id);
+}
+
 void Module::SetOperands(InstId id, std::span<const InstId> operands) {
   if (users_built_) {
     for (InstId used : this->operands(id)) RemoveUser(used, id);
@@ -252,10 +269,7 @@ void Module::ReplaceAllUsesWith(InstId old, InstId replacement) {
   std::span<const InstId> current = users(old);
   std::vector<InstId> snapshot(current.begin(), current.end());
   for (InstId user : snapshot) {
-    if (user == replacement) continue;
-    for (uint32_t i = 0; i < operand_count(user); ++i) {
-      if (operand(user, i) == old) SetOperand(user, i, replacement);
-    }
+    if (user != replacement) ReplaceOperand(user, old, replacement);
   }
   ComputationData& owner = computation(computation_of(old));
   if (owner.root == old) owner.root = replacement;

@@ -143,6 +143,8 @@ LayoutId LayoutRules::ChooseOutputLayout(const Module& module, LayoutId operand_
   }
 }
 
+uint16_t LayoutRules::RuleOfChoice(const Module&, const Choice&) const { return 0; }
+
 bool LayoutRules::MayChangeLayout(const Module& module, InstId instruction) const {
   switch (Info(module.opcode(instruction)).layout_rule) {
     case LayoutRule::kKeeps:

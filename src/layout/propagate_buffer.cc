@@ -70,9 +70,11 @@ bool Engine::BufferToOperands(const Buffer& buffer, LayoutId layout, int priorit
                        : own.opcode == Opcode::kReshape ? TraceRule::kReshapeOperand
                        : own.opcode == Opcode::kReduce  ? TraceRule::kReduceOperand
                                                         : TraceRule::kChosenOperand;
+      uint16_t backend_rule =
+          tracing() ? rules_.RuleOfChoice(module_, {layout, wanted, inst, k, true}) : uint16_t{0};
       HLOKIT_LAYOUT_CHECK(SetOperand(first + k, inst, wanted,
                                      {own.Has(kToOperands), own.Has(kDepthFirst), cur_},
-                                     {rule, inst}));
+                                     {.rule = rule, .at = inst, .backend_rule = backend_rule}));
     }
   }
   if (sweep) NoteOperandSweep(inst, InstId(), buffer.rank, layout);

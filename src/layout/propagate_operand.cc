@@ -215,8 +215,12 @@ bool Engine::OperandToOutputs(InstId user, uint32_t operand, LayoutId layout, in
     if (buffer.rank == kNotAnArray || buffer.rank <= 1) continue;
     LayoutId chosen = rules_.ChooseOutputLayout(module_, layout, user, operand);
     if (!chosen.valid()) continue;
-    HLOKIT_LAYOUT_CHECK(SetBuffer(
-        number, chosen, {own.Has(kForward), own.Has(kDepthFirst), priority}, user, {rule, user}));
+    uint16_t backend_rule =
+        tracing() ? rules_.RuleOfChoice(module_, {layout, chosen, user, operand, false})
+                  : uint16_t{0};
+    HLOKIT_LAYOUT_CHECK(SetBuffer(number, chosen,
+                                  {own.Has(kForward), own.Has(kDepthFirst), priority}, user,
+                                  {.rule = rule, .at = user, .backend_rule = backend_rule}));
   }
   return true;
 }

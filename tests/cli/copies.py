@@ -98,6 +98,12 @@ def main():
         document = check.json("copies", before, optimised)
         check.equal("two stages", classes(document), {"mine": "user", "t": "layout"})
         check.equal("confidence", {c["name"]: c["confidence"] for c in document["copies"]}["mine"], "high")
+        # A first stage behind layout assignment says nothing about the user; folders are no passes.
+        check.equal("assigned twice", classes(check.json("copies", assigned, assigned)), {"mine": "user", "copy": "layout"})
+        study = os.path.join(folder, "copy-insertion-study")
+        os.mkdir(study)
+        document = check.json("copies", before, write(study, "later.txt", ASSIGNED))
+        check.equal("folder name", classes(document), {"mine": "user", "copy": "layout"})
         # A folder: which pass made what.
         dumps = os.path.join(folder, "dumps")
         os.mkdir(dumps)

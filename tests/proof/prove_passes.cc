@@ -62,6 +62,8 @@ constexpr Row kRows[] = {
     {"flatten-call-graph,call-inliner,tuple-simplifier,dce", false},
     {"flatten-call-graph,copy-insertion", false},
     {"layout-assignment,flatten-call-graph,copy-insertion", true},
+    {"flatten-call-graph,copy-insertion{region-analysis-limit=-1}", false},
+    {"layout-assignment,flatten-call-graph,copy-insertion{region-analysis-limit=-1}", true},
     {"layout-assignment{backend=cpu}", true},
     {"layout-assignment{backend=gpu device=sm_80}", true},
     {"layout-assignment{backend=gpu device=gfx90a}", true},

@@ -1,6 +1,9 @@
 // Explanations name the rule of the backend, and keep memory spaces apart from layouts.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "fmt/format.h"
 #include "hlokit/explain.h"
 #include "tests/unit/backend/backend_test_util.h"
 
@@ -56,6 +59,95 @@ ENTRY main {
   // Two parameters refuse, one rule demands.
   EXPECT_EQ(explanation.causes.size(), 2u);
   for (const Cause& cause : explanation.causes) EXPECT_EQ(cause.winning.rule, "cpu.row-major");
+}
+
+/// The rule names on the way of the demand that made the first copy, "" where no rule of the
+/// backend decided.
+std::vector<std::string> RulesOfFirstCopy(std::string_view device, std::string_view text) {
+  DeviceRun run = RunOn(DeviceNamed(device), text);
+  Explanation explanation = Explain(run.module, run.report, run.trace, 0);
+  std::vector<std::string> rules;
+  if (explanation.copies.empty()) return rules;
+  const CauseHop winning = run.report.parts[explanation.copies[0].part].winning;
+  for (const HopText& hop : DescribeChain(run.module, run.trace, winning)) {
+    rules.push_back(hop.backend_rule);
+  }
+  return rules;
+}
+
+int Count(const std::vector<std::string>& rules, std::string_view rule) {
+  return static_cast<int>(std::count(rules.begin(), rules.end(), rule));
+}
+
+/// backend-hooks.md section 1.4: yes from 32 reduced elements on.
+TEST(ExplainBackend, NamesTheRuleThatChoseTheOperandOfAReduction) {
+  auto reduce = [](int size) {
+    return fmt::format(
+        R"(HloModule m, entry_computation_layout={{(f32[4,{0},8]{{2,1,0}})->f32[4,8]{{1,0}}}}
+add {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT s = f32[] add(a, b)
+}}
+ENTRY main {{
+  x = f32[4,{0},8] parameter(0)
+  n = f32[4,{0},8] negate(x)
+  z = f32[] constant(0)
+  ROOT r = f32[4,8] reduce(n, z), dimensions={{1}}, to_apply=add
+}})",
+        size);
+  };
+  EXPECT_EQ(Count(RulesOfFirstCopy("sm_80", reduce(32)), "gpu.reduce.rows"), 1);
+  EXPECT_TRUE(RulesOfFirstCopy("sm_80", reduce(31)).empty());
+  EXPECT_TRUE(RulesOfFirstCopy("generic", reduce(32)).empty());
+}
+
+/// backend-hooks.md section 4.9. The base rules would put the dimension of size 1 last.
+TEST(ExplainBackend, NamesTheRuleThatChoseTheOtherSideOfAReshape) {
+  constexpr std::string_view kToOperand =
+      R"(HloModule m, entry_computation_layout={(f32[4,6,1]{2,1,0})->f32[4,6]{0,1}}
+ENTRY main {
+  x = f32[4,6,1] parameter(0)
+  n = f32[4,6,1] negate(x)
+  ROOT r = f32[4,6] reshape(n)
+})";
+  EXPECT_EQ(Count(RulesOfFirstCopy("sm_80", kToOperand), "gpu.reshape.unit-dims"), 1);
+  EXPECT_EQ(Count(RulesOfFirstCopy("generic", kToOperand), "gpu.reshape.unit-dims"), 0);
+  EXPECT_FALSE(RulesOfFirstCopy("generic", kToOperand).empty());
+  // Without dimensions of size 1 the base rules decide.
+  constexpr std::string_view kWithout =
+      R"(HloModule m, entry_computation_layout={(f32[4,2,3]{2,1,0})->f32[4,6]{0,1}}
+ENTRY main {
+  x = f32[4,2,3] parameter(0)
+  n = f32[4,2,3] negate(x)
+  ROOT r = f32[4,6] reshape(n)
+})";
+  EXPECT_EQ(Count(RulesOfFirstCopy("sm_80", kWithout), "gpu.reshape.unit-dims"), 0);
+  EXPECT_FALSE(RulesOfFirstCopy("sm_80", kWithout).empty());
+}
+
+/// The same from the operand to the result: %n gets its layout from the parameter.
+TEST(ExplainBackend, NamesTheRuleThatChoseTheResultOfAReshape) {
+  constexpr std::string_view kToResult =
+      R"(HloModule m, entry_computation_layout={(f32[4,6]{0,1})->f32[]}
+ENTRY main {
+  x = f32[4,6] parameter(0)
+  r = f32[4,6,1] reshape(x)
+  n = f32[4,6,1] negate(r)
+  ROOT z = f32[] constant(0)
+})";
+  auto rules = [&](std::string_view device) {
+    DeviceRun run = RunOn(DeviceNamed(device), kToResult);
+    std::vector<std::string> found;
+    for (EventId id = 0; id < run.trace.size(); ++id) {
+      if (!run.trace[id].IsRequest() || run.trace[id].rule != TraceRule::kReshapeOutput) continue;
+      found.push_back(DescribeHop(run.module, run.trace, {id, 0}).backend_rule);
+    }
+    return found;
+  };
+  EXPECT_GE(Count(rules("sm_80"), "gpu.reshape.unit-dims"), 1);
+  EXPECT_EQ(Count(rules("generic"), "gpu.reshape.unit-dims"), 0);
+  EXPECT_FALSE(rules("generic").empty());
 }
 
 constexpr std::string_view kOffload =

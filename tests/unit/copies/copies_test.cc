@@ -1,6 +1,8 @@
 // The decision table of copy-insertion.md, part B, and copies in disguise, part C.
 #include "hlokit/copies.h"
 
+#include <tuple>
+
 #include "gtest/gtest.h"
 #include "hlokit/reader.h"
 
@@ -136,6 +138,75 @@ ENTRY main {
   EXPECT_EQ(copy->form, CopyForm::kTranspose);
   EXPECT_EQ(copy->copy_class, CopyClass::kLayout);
   EXPECT_EQ(report.free_bitcasts, 1u);
+}
+
+/// A tuple of other layouts is taken apart, and its parts are copied with the metadata of the tuple
+/// (creator L5).
+TEST(Copies, PartOfATupleHasTheMetadataOfTheTuple) {
+  Module module = MustRead(R"(HloModule m
+ENTRY main {
+  p = f32[4,5]{1,0} parameter(0), metadata={op_name="x"}
+  n = f32[4,5]{1,0} negate(p), metadata={op_name="n"}
+  c = f32[4,5]{0,1} copy(n), metadata={op_name="t"}
+  ROOT t = (f32[4,5]{0,1}) tuple(c), metadata={op_name="t"}
+})");
+  CopyReport report = ClassifyCopies(module);
+  const ClassifiedCopy* copy = Find(module, report, "c");
+  EXPECT_EQ(copy->origin, "layout assignment");
+  EXPECT_TRUE(HasRule(*copy, "3a"));
+}
+
+/// Nobody views %t by a bitcast, and no earlier stage is at hand: what the metadata says counts.
+TEST(Copies, MetadataTellsWhoseATransposeIs) {
+  auto classify = [](std::string_view operand, std::string_view transpose) {
+    Module module = MustRead(
+        "HloModule m\nENTRY main {\n p = f32[4,5]{1,0} parameter(0)\n" +
+        ("b = f32[4,5]{1,0} bitcast(p)\n n = f32[4,5]{1,0} negate(b)" + std::string(operand)) +
+        "\n t = f32[5,4]{1,0} transpose(n), dimensions={1,0}" + std::string(transpose) +
+        "\n ROOT a = f32[5,4]{1,0} abs(t)\n}\n");
+    CopyReport report = ClassifyCopies(module);
+    const ClassifiedCopy* copy = Find(module, report, "t");
+    return std::make_tuple(copy->copy_class, copy->confidence, HasRule(*copy, "3a"));
+  };
+  // Layout assignment gives a copy the metadata of its operand, and normalisation keeps it.
+  EXPECT_EQ(classify(", metadata={op_name=\"f/neg\"}", ", metadata={op_name=\"f/neg\"}"),
+            std::make_tuple(CopyClass::kLayout, Confidence::kHigh, true));
+  EXPECT_EQ(classify(", metadata={op_name=\"f/neg\"}", ", metadata={op_name=\"f/transpose\"}"),
+            std::make_tuple(CopyClass::kUser, Confidence::kMedium, false));
+  EXPECT_EQ(classify("", ""), std::make_tuple(CopyClass::kLayout, Confidence::kMedium, false));
+}
+
+TEST(Copies, EmptyArraysDoNotMove) {
+  Module module = MustRead(R"(HloModule m
+ENTRY main {
+  p = f32[4,0,5]{2,1,0} parameter(0)
+  ROOT c = f32[4,0,5]{0,1,2} copy(p)
+})");
+  CopyReport report = ClassifyCopies(module);
+  EXPECT_EQ(Find(module, report, "c")->copy_class, CopyClass::kLayout);
+  EXPECT_FALSE(Find(module, report, "c")->moves);
+}
+
+bool SourceWith(std::string_view body) {
+  return LooksUnoptimised(MustRead("HloModule m\nENTRY main {\n" + std::string(body) + "\n}\n"));
+}
+
+/// What tells a module in front of layout assignment from one behind it.
+TEST(Copies, ModuleBeforeOptimisation) {
+  EXPECT_TRUE(SourceWith("p = f32[4,5]{0,1} parameter(0)\n ROOT n = f32[4,5]{1,0} negate(p)"));
+  EXPECT_TRUE(
+      SourceWith("p = f32[4,5]{1,0} parameter(0)\n"
+                 "c = f32[4,5]{0,1} copy(p), metadata={op_name=\"mine\"}\n"
+                 "ROOT t = (f32[4,5]{0,1}) tuple(c)"));
+  EXPECT_FALSE(
+      SourceWith("p = f32[4,5]{1,0} parameter(0), metadata={op_name=\"x\"}\n"
+                 "c = f32[4,5]{0,1} copy(p), metadata={op_name=\"x\"}\n"
+                 "ROOT t = (f32[4,5]{0,1}) tuple(c)"));
+  EXPECT_FALSE(
+      SourceWith("p = f32[4,5]{1,0} parameter(0)\n copy.1 = f32[4,5]{0,1} copy(p)\n"
+                 "ROOT t = (f32[4,5]{0,1}) tuple(copy.1)"));
+  EXPECT_FALSE(SourceWith("p = f32[4,5]{0,1} parameter(0)\n ROOT n = f32[4,5]{0,1} negate(p)"));
+  EXPECT_FALSE(SourceWith("p = f32[4,5]{1,0} parameter(0)\n ROOT b = f32[20]{0} bitcast(p)"));
 }
 
 TEST(Copies, TransposesOfASourceAreNotListed) {

@@ -180,6 +180,17 @@ ENTRY main {
   EXPECT_EQ(Line(module, "tuple.1"), "%tuple.1 = (f32[4]{0}, f32[4]{0}) tuple(%copy.2, %p)");
 }
 
+/// Both copies of the parameter go: that of the result first, then the one it was a copy of.
+TEST(CopyInsertion, AliasedParameterThatIsTheResultNeedsNoCopy) {
+  Module module = After(R"(HloModule m, input_output_alias={ {1}: (0, {}, may-alias) }
+ENTRY main {
+  a = f32[4]{0} parameter(0)
+  n = f32[4]{0} tanh(a)
+  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(n, a)
+})");
+  EXPECT_EQ(Copies(module), 0);
+}
+
 TEST(CopyInsertion, SwappedAliasesNeedCopies) {
   Module module =
       After(R"(HloModule m, input_output_alias={ {0}: (1, {}, may-alias), {1}: (0, {}, may-alias) }

@@ -304,5 +304,31 @@ TEST(LayoutNormalization, MovingReshapeIsRefused) {
   EXPECT_NE(outcome.error.find("cannot handle reshape r"), std::string::npos);
 }
 
+/// All places at once, and the lists of users follow.
+TEST(Edit, ReplaceOperandReplacesEveryPlace) {
+  Module module = MustRead(R"(HloModule m
+ENTRY main {
+  a = f32[4]{0} parameter(0)
+  b = f32[4]{0} parameter(1)
+  t = (f32[4]{0}, f32[4]{0}, f32[4]{0}) tuple(a, b, a)
+  ROOT u = (f32[4]{0}, f32[4]{0}) tuple(a, a)
+})");
+  const InstId a = module.FindInstruction("a"), b = module.FindInstruction("b");
+  const InstId t = module.FindInstruction("t"), u = module.FindInstruction("u");
+  const auto users = [&](InstId id) {
+    return std::vector<InstId>(module.users(id).begin(), module.users(id).end());
+  };
+  ASSERT_EQ(users(a), (std::vector<InstId>{t, u}));
+  module.ReplaceOperand(t, a, b);
+  EXPECT_EQ(Line(module, "t"), "%t = (f32[4]{0}, f32[4]{0}, f32[4]{0}) tuple(%b, %b, %b)");
+  EXPECT_EQ(users(a), std::vector<InstId>{u});
+  EXPECT_EQ(users(b), std::vector<InstId>{t});  // it was one already
+  module.ReplaceOperand(u, a, b);
+  EXPECT_TRUE(users(a).empty());
+  EXPECT_EQ(users(b), (std::vector<InstId>{t, u}));
+  module.ReplaceOperand(u, a, b);  // nothing left to replace
+  EXPECT_EQ(users(b), (std::vector<InstId>{t, u}));
+}
+
 }  // namespace
 }  // namespace hlokit
