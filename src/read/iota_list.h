@@ -1,4 +1,5 @@
-// Lists of devices that are written as a transposed iota: [2,4]<=[4,2]T(1,0). hlo-text.md section 8.11.
+// Lists of devices that are written as a transposed iota: [2,4]<=[4,2]T(1,0). hlo-text.md
+// section 8.11.
 #ifndef HLOKIT_SRC_READ_IOTA_LIST_H_
 #define HLOKIT_SRC_READ_IOTA_LIST_H_
 

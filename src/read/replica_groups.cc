@@ -1,5 +1,5 @@
-// Replica groups, meshes and shardings by axis names, brought into their canonical text. hlo-text.md
-// sections 8.11, 8.12.
+// Replica groups, meshes and shardings by axis names, brought into their canonical text.
+// hlo-text.md sections 8.11, 8.12.
 #include <algorithm>
 
 #include "fmt/format.h"
