@@ -23,9 +23,10 @@ std::optional<std::vector<int64_t>> TransposedIota(std::span<const int64_t> dims
   }
   int64_t total = 1;
   for (int64_t dim : dims) {
-    if (dim < 1 || dim > kMaxDevices || (total *= dim) > kMaxDevices) return std::nullopt;
+    if (dim < 1) return std::nullopt;
+    total = SaturatingProduct(total, dim);
   }
-  if (order.size() != dims.size()) return std::nullopt;
+  if (total > kMaxDevices || order.size() != dims.size()) return std::nullopt;
   const std::vector<int64_t> strides = RowMajorStrides(dims);
   std::vector<int64_t> sizes, steps, index(dims.size(), 0), values;
   std::vector<bool> seen(dims.size());

@@ -1,4 +1,4 @@
-// Loops, branches, calls, devices, limits and errors.
+// Loops, branches, calls, limits and errors.
 #include "tests/unit/eval/eval_test_util.h"
 
 namespace hlokit {
