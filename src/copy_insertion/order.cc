@@ -2,7 +2,9 @@
 #include "src/copy_insertion/order.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "hlokit/rewriter.h"
 #include "src/copy_insertion/sharing.h"
 #include "src/copy_insertion/transfers.h"
 
@@ -62,8 +64,38 @@ bool RunsBesideOthers(Opcode opcode) {
          opcode == Opcode::kCollectivePermute;
 }
 
+/// What the root of its computation, or something with an effect, reads directly or not. The rest
+/// is dead code, or becomes it when copies go; an edge would keep it.
+void Order::FindNeeded() {
+  needed_.assign(module_.instruction_count(), 0);
+  const std::vector<uint8_t> effects = ComputationsWithEffects(module_);
+  std::vector<InstId> work;
+  auto need = [&](InstId inst) {
+    if (std::exchange(needed_[inst.value], 1) == 0) work.push_back(inst);
+  };
+  for (CompId computation : module_.computation_order()) {
+    need(module_.computation(computation).root);
+    for (InstId inst : module_.computation(computation).instructions) {
+      if (HasEffect(module_, inst, effects)) need(inst);
+      for (InstId before : module_.control_predecessors(inst)) {
+        if (module_.opcode(inst) == Opcode::kCopy || module_.opcode(before) == Opcode::kCopy) {
+          continue;
+        }
+        need(before);
+        need(inst);
+      }
+    }
+  }
+  while (!work.empty()) {
+    const InstId at = work.back();
+    work.pop_back();
+    for (InstId operand : module_.operands(at)) need(operand);
+  }
+}
+
 /// Notes the edge that would let `a` run before `b`. Returns false when there must not be one: in a
-/// schedule, behind a root, in front of what is there from the start, around transfers.
+/// schedule, behind a root, in front of what is there from the start, around transfers, at dead
+/// code.
 bool Order::Want(InstId a, InstId b) {
   if (wanted_ == nullptr || module_.config().is_scheduled) return false;
   auto [before, after, below_a, below_b] = Meet(a, b);
@@ -74,7 +106,7 @@ bool Order::Want(InstId a, InstId b) {
   for (InstId end : {before, after}) {
     Opcode opcode = module_.opcode(end);
     if (opcode == Opcode::kParameter || opcode == Opcode::kConstant) return false;
-    if (RunsBesideOthers(opcode)) return false;
+    if (RunsBesideOthers(opcode) || !needed_[end.value]) return false;
   }
   if (reach_.Reaches(after, before)) return false;
   wanted_->push_back({before, after});

@@ -28,7 +28,10 @@ class Order {
 
   /// While it is not null, a use or a definition that nothing orders before another one counts as
   /// ordered, and the edge that would see to it is put here.
-  void Collect(std::vector<OrderEdge>* edges) { wanted_ = edges; }
+  void Collect(std::vector<OrderEdge>* edges) {
+    wanted_ = edges;
+    if (needed_.empty()) FindNeeded();
+  }
   /// All of them hold from now on, or none when they would close a circle.
   bool AddEdges(std::span<const OrderEdge> edges) { return reach_.AddEdges(edges); }
 
@@ -58,6 +61,7 @@ class Order {
   };
   Meeting Meet(InstId a, InstId b) const;
   bool Want(InstId a, InstId b);
+  void FindNeeded();
   bool UseBefore(const Use& use, ValueId b, bool* exclusive_seen);
   bool NestedIn(InstId inst, CompId computation) const {
     return calls_.IsNestedIn(module_, inst, computation);
@@ -74,6 +78,7 @@ class Order {
   const Dataflow& flow_;
   Reach reach_;
   std::vector<OrderEdge>* wanted_ = nullptr;
+  std::vector<uint8_t> needed_;  // by instruction, once edges are collected
 };
 
 }  // namespace hlokit::copies

@@ -1,56 +1,14 @@
-// Collectives among the simulated devices: who is in a group, and what does each member get?
-#include <algorithm>
-#include <charconv>
+// Collectives among the members of a group: what does each member get?
 #include <cstring>
 
-#include "fmt/format.h"
-#include "src/analysis/attribute_values.h"
 #include "src/eval/device_groups.h"
 #include "src/eval/function.h"
+#include "src/eval/lanes.h"
 #include "src/eval/strided.h"
 #include "src/eval/value_handlers.h"
 
 namespace hlokit::eval {
 namespace {
-
-/// Groups as lanes of the frame.
-Result<std::vector<std::vector<size_t>>> LanesOf(Engine& e, const Frame& frame, InstId id) {
-  std::optional<std::vector<std::vector<int64_t>>> groups =
-      DeviceGroups(e.module(), id, e.device_count());
-  if (!groups) return e.Refuse(id, "replica groups of this form are not known");
-  std::vector<std::vector<size_t>> lanes;
-  for (const std::vector<int64_t>& group : *groups) {
-    std::vector<size_t>& members = lanes.emplace_back();
-    for (int64_t device : group) {
-      const auto at = std::find(frame.devices.begin(), frame.devices.end(), device);
-      if (device < 0 || device >= e.device_count() || at == frame.devices.end()) {
-        std::unexpected<Error> error = e.Refuse(
-            id, fmt::format("device {} takes part, {} are simulated", device, e.device_count()),
-            DiagId::kCollectiveDeviceMissing);
-        error.error().diagnostics[0].help = "--replicas N simulates more";
-        return error;
-      }
-      members.push_back(static_cast<size_t>(at - frame.devices.begin()));
-    }
-  }
-  return lanes;
-}
-
-/// A group whose size does not go with the shapes.
-std::unexpected<Error> WrongGroupSize(const Engine& e, InstId id, size_t members) {
-  std::unexpected<Error> error =
-      e.Refuse(id, fmt::format("a group has {} members, which does not fit the sizes", members),
-               DiagId::kDeviceMissing);
-  error.error().diagnostics[0].help = "--replicas N simulates another number of devices";
-  return error;
-}
-
-/// The shape of output `i` of an instruction with one result per operand.
-ShapeId OutputShape(const Engine& e, ShapeId shape, uint32_t i, size_t operands) {
-  const bool tuple =
-      e.shapes().IsTuple(shape) && (operands > 1 || e.shapes().element_count(shape) == 1);
-  return tuple ? e.shapes().element(shape, i) : shape;
-}
 
 /// One operand on all devices, row-major.
 struct Spread {
@@ -66,18 +24,6 @@ Result<Spread> SpreadOf(Engine& e, const Frame& frame, InstId id, uint32_t opera
     spread.keep.push_back(std::move(bytes));
   }
   return spread;
-}
-
-/// Results per lane and operand, joined to what the instruction gives.
-Status Join(Engine& e, const Frame& frame, InstId id, ShapeId shape,
-            std::vector<std::vector<Value>> results, DeviceValues* out) {
-  (void)id;
-  out->resize(frame.devices.size());
-  for (size_t lane = 0; lane < out->size(); ++lane) {
-    (*out)[lane] = e.shapes().IsTuple(shape) ? e.Tuple(shape, std::move(results[lane]))
-                                             : std::move(results[lane][0]);
-  }
-  return {};
 }
 
 /// Runs `compute` for every operand and group. It fills out[k] (row-major, of the output shape)
@@ -113,7 +59,8 @@ Status ForGroups(Engine& e, Frame& frame, InstId id, ShapeId shape, DeviceValues
       results[lane].push_back(std::move(value));
     }
   }
-  return Join(e, frame, id, shape, std::move(results), out);
+  Join(e, shape, std::move(results), out);
+  return {};
 }
 
 /// Adds up the members' inputs in group order into a buffer.
@@ -141,49 +88,6 @@ void MovePart(const ArrayView& whole, const ArrayView& part, int64_t dimension, 
   const std::vector<int64_t> dense = RowMajorStrides(part.sizes);
   read ? MoveBox(whole.width(), part.sizes, base, strides, part.data, dense)
        : MoveBox(whole.width(), part.sizes, part.data, dense, base, strides);
-}
-
-/// (operands, results) for the start form of a collective whose done op takes element 1.
-Status WrapStart(Engine& e, Frame& frame, InstId id, ShapeId shape, DeviceValues* results) {
-  const uint32_t operands = e.module().operand_count(id);
-  for (size_t lane = 0; lane < results->size(); ++lane) {
-    std::vector<Value> inputs;
-    const ShapeId first = e.shapes().element(shape, 0);
-    for (uint32_t i = 0; i < operands; ++i) {
-      const ShapeId wanted = e.shapes().IsTuple(first) ? e.shapes().element(first, i) : first;
-      ASSIGN_OR_RETURN(Value value, e.PassOn(id, e.Operand(frame, id, i)[lane], wanted));
-      inputs.push_back(std::move(value));
-    }
-    std::vector<Value> elements;
-    elements.push_back(e.shapes().IsTuple(first) ? e.Tuple(first, std::move(inputs))
-                                                 : std::move(inputs[0]));
-    elements.push_back(std::move((*results)[lane]));
-    for (uint32_t i = 2; i < e.shapes().element_count(shape); ++i) {
-      ASSIGN_OR_RETURN(Value context, e.Zero(id, e.shapes().element(shape, i)));
-      elements.push_back(std::move(context));
-    }
-    (*results)[lane] = e.Tuple(shape, std::move(elements));
-  }
-  return {};
-}
-
-bool IsStart(Opcode opcode) {
-  return opcode == Opcode::kAllGatherStart || opcode == Opcode::kCollectivePermuteStart;
-}
-
-/// The shape of the result proper: of a start op its element 1.
-Result<ShapeId> ResultShape(Engine& e, InstId id) {
-  const ShapeId shape = e.module().shape(id);
-  if (!IsStart(e.module().opcode(id))) return shape;
-  if (!e.shapes().IsTuple(shape) || e.shapes().element_count(shape) < 2) {
-    return e.Refuse(id, "the result is not (operand, result, …)");
-  }
-  return e.shapes().element(shape, 1);
-}
-
-Status Finish(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
-  return IsStart(e.module().opcode(id)) ? WrapStart(e, frame, id, e.module().shape(id), out)
-                                        : Status();
 }
 
 }  // namespace
@@ -250,7 +154,7 @@ Status AllGather(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
                   }
                   return {};
                 }));
-  return Finish(e, frame, id, out);
+  return WrapStart(e, frame, id, e.module().operand_count(id), out);
 }
 
 namespace {
@@ -281,7 +185,8 @@ Status AllToAllTuple(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
       result.push_back(std::move(zero));
     }
   }
-  return Join(e, frame, id, shape, std::move(results), out);
+  Join(e, shape, std::move(results), out);
+  return {};
 }
 
 }  // namespace
@@ -318,49 +223,6 @@ Status CollectiveBroadcast(Engine& e, Frame& frame, InstId id, DeviceValues* out
                      }
                      return {};
                    });
-}
-
-Status CollectivePermute(Engine& e, Frame& frame, InstId id, DeviceValues* out) {
-  const Module& module = e.module();
-  ASSIGN_OR_RETURN(const ShapeId shape, ResultShape(e, id));
-  if (module.HasAttr(id, AttrKind::kCollectiveSliceSizes)) {
-    return e.Refuse(id, "the form that updates slices is not known");
-  }
-  std::optional<std::vector<std::vector<int64_t>>> pairs =
-      DecodeIntLists(module.TextAttr(id, AttrKind::kSourceTargetPairs));
-  if (!pairs) return e.Refuse(id, "source_target_pairs are malformed");
-  // Numbers are partitions when there is a channel and more than one partition, else replicas.
-  const int64_t partitions = PartitionCount(module, e.device_count());
-  const bool by_partition = partitions > 1 && module.HasAttr(id, AttrKind::kChannelId);
-  const uint32_t operands = module.operand_count(id);
-  std::vector<std::vector<Value>> results(frame.devices.size());
-  for (size_t lane = 0; lane < frame.devices.size(); ++lane) {
-    const int64_t device = frame.devices[lane];
-    const int64_t own = by_partition ? device % partitions : device / partitions;
-    size_t source = frame.devices.size();
-    for (const std::vector<int64_t>& pair : *pairs) {
-      if (pair.size() != 2 || pair[1] != own) continue;
-      const int64_t from = by_partition ? device / partitions * partitions + pair[0]
-                                        : pair[0] * partitions + device % partitions;
-      const auto at = std::find(frame.devices.begin(), frame.devices.end(), from);
-      if (at == frame.devices.end()) {
-        return e.Refuse(
-            id, fmt::format("device {} takes part, {} are simulated", from, e.device_count()),
-            DiagId::kCollectiveDeviceMissing);
-      }
-      source = static_cast<size_t>(at - frame.devices.begin());
-    }
-    for (uint32_t i = 0; i < operands; ++i) {
-      const ShapeId leaf = OutputShape(e, shape, i, operands);
-      Result<Value> value = source == frame.devices.size()
-                                ? e.Zero(id, leaf)
-                                : e.Relayout(id, e.Operand(frame, id, i)[source], leaf);
-      if (!value) return std::unexpected(std::move(value).error());
-      results[lane].push_back(std::move(*value));
-    }
-  }
-  TRY(Join(e, frame, id, shape, std::move(results), out));
-  return Finish(e, frame, id, out);
 }
 
 }  // namespace hlokit::eval

@@ -125,17 +125,100 @@ Status DotOf(OpContext& c, const ArrayView& lhs, const ArrayView& rhs) {
   return {};
 }
 
-/// Limits of the groups along a dimension of `size`: group_sizes added up.
-std::vector<std::pair<int64_t, int64_t>> GroupRanges(const ArrayView& group_sizes, int64_t size) {
-  std::vector<std::pair<int64_t, int64_t>> ranges;
-  int64_t start = 0;
-  for (int64_t g = 0; g < group_sizes.count; ++g) {
-    const int64_t length = std::max<int64_t>(IntegerAt(group_sizes, g), 0);
-    const int64_t end = length > size - start ? size : start + length;
-    ranges.emplace_back(start, end);
-    start = end;
+/// For each line (an index of the batch dimensions and of those of the ragged one's kind) its
+/// group, or -1 behind the last group. `length` is the size of the ragged dimension, `inner` that
+/// of the dimensions inside it. Group sizes [g] hold everywhere, [prefix…, g] for each place
+/// outside it.
+std::vector<int64_t> GroupsOfLines(const ArrayView& group_sizes, int64_t lines, int64_t length,
+                                   int64_t inner) {
+  const int64_t groups = group_sizes.sizes.back();
+  std::vector<int64_t> of_line(static_cast<size_t>(lines), -1);
+  const int64_t step = length * inner;
+  for (int64_t first = 0, prefix = 0; first < lines; first += step, ++prefix) {
+    const int64_t row = group_sizes.rank() == 1 ? 0 : prefix * groups;
+    int64_t at = 0;
+    for (int64_t g = 0; g < groups; ++g) {
+      const int64_t size = std::max<int64_t>(IntegerAt(group_sizes, row + g), 0);
+      const int64_t end = size > length - at ? length : at + size;
+      std::fill(of_line.begin() + first + at * inner, of_line.begin() + first + end * inner, g);
+      at = end;
+    }
   }
-  return ranges;
+  return of_line;
+}
+
+/// Elements of a kind of dimensions that lie inside dimension `ragged`.
+int64_t InnerSize(const ArrayView& in, std::span<const int64_t> kind, int64_t ragged) {
+  int64_t inner = 1;
+  const auto at = std::find(kind.begin(), kind.end(), ragged);
+  for (auto d = at == kind.end() ? at : at + 1; d != kind.end(); ++d) inner *= in.sizes[*d];
+  return inner;
+}
+
+/// The ragged dimension is contracted: one product per group, over its part of that dimension.
+Status RaggedContracted(OpContext& c, int64_t ragged, const Side& left) {
+  const ArrayView lhs = c.in[0], sizes = c.in[2], out = c.out[0];
+  const std::span<const int64_t> contracted = c.ints(AttrKind::kLhsContractingDims);
+  const Side right = Converted(c.in[1], c.ints(AttrKind::kRhsBatchDims),
+                               c.ints(AttrKind::kRhsContractingDims), false, out.type);
+  const int64_t product = left.free * right.free, lines = left.batch * left.contracted;
+  if (left.contracted != right.contracted || left.batch != right.batch ||
+      sizes.sizes.back() * left.batch * product != out.count) {
+    return c.Refuse("the sizes do not fit");
+  }
+  TRY(c.engine.AddWork(c.id, lines * product));
+  const std::vector<int64_t> groups =
+      GroupsOfLines(sizes, lines, lhs.sizes[ragged], InnerSize(lhs, contracted, ragged));
+  const ElementType sum = SumType(out.type);
+  const int64_t width = StorageBytes(sum);
+  std::vector<std::byte> sums(static_cast<size_t>(out.count * width));
+  for (int64_t line = 0; line < lines; ++line) {
+    if (groups[line] < 0) continue;
+    const int64_t b = line / left.contracted, k = line % left.contracted;
+    Multiply(sum, left.data.data() + (b * left.free * left.contracted + k) * width,
+             right.data.data() + line * right.free * width,
+             sums.data() + (groups[line] * left.batch + b) * product * width, left.free, 1,
+             right.free, left.contracted);
+  }
+  Finish(sum, sums.data(), out);
+  return {};
+}
+
+/// The ragged dimension is free: rows of the left side meet the right side of their group.
+Status RaggedFree(OpContext& c, int64_t ragged, const Side& left) {
+  const ArrayView lhs = c.in[0], sizes = c.in[2], out = c.out[0];
+  std::vector<int64_t> free, outer;
+  for (int64_t d = 0; d < lhs.rank(); ++d) {
+    if (!Contains(c.ints(AttrKind::kLhsBatchDims), d) &&
+        !Contains(c.ints(AttrKind::kLhsContractingDims), d)) {
+      free.push_back(d);
+    }
+  }
+  for (int64_t d : c.ints(AttrKind::kRhsGroupDims)) outer.push_back(d);
+  for (int64_t d : c.ints(AttrKind::kRhsBatchDims)) outer.push_back(d);
+  const Side right =
+      Converted(c.in[1], outer, c.ints(AttrKind::kRhsContractingDims), false, out.type);
+  const int64_t lines = left.batch * left.free;
+  if (left.contracted != right.contracted || right.batch != sizes.sizes.back() * left.batch ||
+      lines * right.free != out.count) {
+    return c.Refuse("the sizes do not fit");
+  }
+  TRY(c.engine.AddWork(c.id, out.count * std::max<int64_t>(left.contracted, 1)));
+  const std::vector<int64_t> groups =
+      GroupsOfLines(sizes, lines, lhs.sizes[ragged], InnerSize(lhs, free, ragged));
+  const ElementType sum = SumType(out.type);
+  const int64_t width = StorageBytes(sum);
+  std::vector<std::byte> sums(static_cast<size_t>(out.count * width));
+  for (int64_t line = 0; line < lines; ++line) {
+    if (groups[line] < 0) continue;
+    const int64_t part = groups[line] * left.batch + line / left.free;
+    Multiply(sum, left.data.data() + line * left.contracted * width,
+             right.data.data() + part * right.contracted * right.free * width,
+             sums.data() + line * right.free * width, 1, left.contracted, right.free,
+             left.contracted);
+  }
+  Finish(sum, sums.data(), out);
+  return {};
 }
 
 }  // namespace
@@ -143,55 +226,16 @@ std::vector<std::pair<int64_t, int64_t>> GroupRanges(const ArrayView& group_size
 Status Dot(OpContext& c) { return DotOf(c, c.in[0], c.in[1]); }
 
 Status RaggedDot(OpContext& c) {
-  const ArrayView lhs = c.in[0], rhs = c.in[1], groups = c.in[2], out = c.out[0];
   const std::span<const int64_t> ragged = c.ints(AttrKind::kLhsRaggedDims);
-  const std::span<const int64_t> group_dims = c.ints(AttrKind::kRhsGroupDims);
-  if (ragged.size() != 1) return c.Refuse("needs one ragged dimension");
-  if (Contains(c.ints(AttrKind::kLhsBatchDims), ragged[0])) return DotOf(c, lhs, rhs);
-  if (groups.rank() != 1) return c.Refuse("group sizes of more than one dimension are not known");
-  if (!c.ints(AttrKind::kLhsBatchDims).empty()) {
-    return c.Refuse("batch dimensions beside a ragged dimension are not known");
-  }
-  const ElementType sum = SumType(out.type);
-  const int64_t width = StorageBytes(sum);
-  const std::vector<std::pair<int64_t, int64_t>> ranges = GroupRanges(groups, lhs.sizes[ragged[0]]);
-  std::vector<std::byte> sums(static_cast<size_t>(out.count * width));
-  TRY(c.engine.AddWork(c.id, lhs.count));
-  if (Contains(c.ints(AttrKind::kLhsContractingDims), ragged[0])) {
-    // One product per group, over its part of the contracted dimension.
-    const Side left = Converted(lhs, {}, c.ints(AttrKind::kLhsContractingDims), true, out.type);
-    const Side right = Converted(rhs, {}, c.ints(AttrKind::kRhsContractingDims), false, out.type);
-    if (left.contracted != lhs.sizes[ragged[0]] || left.contracted != right.contracted ||
-        left.free * right.free * groups.count != out.count) {
-      return c.Refuse("this combination of dimensions is not known");
-    }
-    for (size_t g = 0; g < ranges.size(); ++g) {
-      const auto [start, end] = ranges[g];
-      Multiply(sum, left.data.data() + start * width,
-               right.data.data() + start * right.free * width,
-               sums.data() + static_cast<int64_t>(g) * left.free * right.free * width, left.free,
-               end - start, right.free, left.contracted);
-    }
-  } else {
-    // Rows of the left side that belong to a group meet that group of the right side.
-    const std::vector<int64_t> group(group_dims.begin(), group_dims.end());
-    const Side left = Converted(lhs, {}, c.ints(AttrKind::kLhsContractingDims), true, out.type);
-    const Side right =
-        Converted(rhs, group, c.ints(AttrKind::kRhsContractingDims), false, out.type);
-    if (left.free != lhs.sizes[ragged[0]] || right.batch != groups.count ||
-        left.free * right.free != out.count || left.contracted != right.contracted) {
-      return c.Refuse("this combination of dimensions is not known");
-    }
-    for (size_t g = 0; g < ranges.size(); ++g) {
-      const auto [start, end] = ranges[g];
-      Multiply(sum, left.data.data() + start * left.contracted * width,
-               right.data.data() + static_cast<int64_t>(g) * right.contracted * right.free * width,
-               sums.data() + start * right.free * width, end - start, left.contracted, right.free,
-               left.contracted);
-    }
-  }
-  Finish(sum, sums.data(), out);
-  return {};
+  const std::span<const int64_t> batch = c.ints(AttrKind::kLhsBatchDims);
+  const std::span<const int64_t> contracted = c.ints(AttrKind::kLhsContractingDims);
+  if (ragged.size() != 1 || c.in[2].rank() == 0) return c.Refuse("needs one ragged dimension");
+  // Groups of whole batches: each is multiplied as it is.
+  if (Contains(batch, ragged[0])) return DotOf(c, c.in[0], c.in[1]);
+  const Side left = Converted(c.in[0], batch, contracted, true, c.out[0].type);
+  if (left.batch * left.free * left.contracted == 0) return {};
+  return Contains(contracted, ragged[0]) ? RaggedContracted(c, ragged[0], left)
+                                         : RaggedFree(c, ragged[0], left);
 }
 
 namespace {

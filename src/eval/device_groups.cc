@@ -2,72 +2,14 @@
 #include "src/eval/device_groups.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 
 #include "hlokit/eval.h"
 #include "src/analysis/attribute_values.h"
-#include "src/eval/value.h"
+#include "src/eval/compact_groups.h"
 
 namespace hlokit::eval {
 namespace {
-
-constexpr int64_t kMaxDevices = 1 << 16;
-
-/// The integers inside the next pair of brackets.
-std::vector<int64_t> Numbers(std::string_view text, char open, char close, size_t* at) {
-  std::vector<int64_t> out;
-  size_t i = text.find(open, *at);
-  const size_t end = text.find(close, i);
-  if (i == std::string_view::npos || end == std::string_view::npos) return out;
-  while (++i < end) {
-    int64_t value = 0;
-    const auto [next, problem] = std::from_chars(text.data() + i, text.data() + end, value);
-    if (problem != std::errc()) continue;
-    out.push_back(value);
-    i = static_cast<size_t>(next - text.data());
-  }
-  *at = end + 1;
-  return out;
-}
-
-/// "[G,D]<=[dims]T(permutation)": iota over dims, transposed, cut into G rows.
-std::optional<std::vector<std::vector<int64_t>>> ExpandIota(std::string_view text) {
-  if (!text.starts_with("[")) return std::nullopt;
-  size_t at = 0;
-  const std::vector<int64_t> shape = Numbers(text, '[', ']', &at);
-  const std::vector<int64_t> dims = Numbers(text, '[', ']', &at);
-  std::vector<int64_t> order = Numbers(text, '(', ')', &at);
-  if (shape.size() != 2 || dims.empty()) return std::nullopt;
-  if (order.empty()) {
-    order.resize(dims.size());
-    std::iota(order.begin(), order.end(), 0);
-  }
-  int64_t total = 1;
-  for (int64_t dim : dims) {
-    if (dim < 1 || dim > kMaxDevices || total > kMaxDevices) return std::nullopt;
-    total *= dim;
-  }
-  if (order.size() != dims.size() || shape[0] < 1 || shape[1] < 1 || shape[0] > kMaxDevices ||
-      shape[1] > kMaxDevices || shape[0] * shape[1] != total) {
-    return std::nullopt;
-  }
-  const std::vector<int64_t> strides = RowMajorStrides(dims);
-  std::vector<int64_t> sizes, steps, index(dims.size(), 0);
-  for (int64_t dim : order) {
-    if (dim < 0 || dim >= static_cast<int64_t>(dims.size())) return std::nullopt;
-    sizes.push_back(dims[dim]);
-    steps.push_back(strides[dim]);
-  }
-  std::vector<std::vector<int64_t>> groups(static_cast<size_t>(shape[0]));
-  int64_t flat = 0;
-  do {
-    int64_t value = 0;
-    for (size_t i = 0; i < index.size(); ++i) value += index[i] * steps[i];
-    groups[static_cast<size_t>(flat++ / shape[1])].push_back(value);
-  } while (NextIndex(sizes, index));
-  return groups;
-}
 
 std::optional<std::vector<std::vector<int64_t>>> WrittenGroups(const Module& module, InstId id) {
   const std::string_view text = module.TextAttr(id, AttrKind::kReplicaGroups);
@@ -75,7 +17,7 @@ std::optional<std::vector<std::vector<int64_t>>> WrittenGroups(const Module& mod
   std::optional<ReplicaGroups> groups = DecodeReplicaGroups(text);
   if (!groups) return std::nullopt;
   if (groups->is_list) return std::move(groups->lists);
-  return ExpandIota(text);
+  return ExpandCompactGroups(text);
 }
 
 bool TellsDevicesApart(Opcode opcode) {
@@ -89,6 +31,7 @@ bool TellsDevicesApart(Opcode opcode) {
     case Opcode::kCollectivePermute:
     case Opcode::kCollectivePermuteStart:
     case Opcode::kPartitionId:
+    case Opcode::kRaggedAllToAll:
     case Opcode::kReduceScatter:
     case Opcode::kReplicaId:
       return true;

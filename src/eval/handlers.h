@@ -15,6 +15,7 @@ Status BitcastConvert(OpContext& c);
 Status Broadcast(OpContext& c);
 Status Concatenate(OpContext& c);
 Status CopyOp(OpContext& c);
+Status DynamicReshape(OpContext& c);
 Status Iota(OpContext& c);
 Status Pad(OpContext& c);
 Status Reshape(OpContext& c);

@@ -31,6 +31,15 @@ Status CopyOp(OpContext& c) {
 
 Status Reshape(OpContext& c) { return CopyOp(c); }
 
+Status DynamicReshape(OpContext& c) {
+  for (int64_t d = 0; d < c.out[0].rank(); ++d) {
+    if (IntegerAt(c.in[static_cast<size_t>(d) + 1], 0) != c.out[0].sizes[d]) {
+      return c.Refuse("arrays that are not full are not simulated");
+    }
+  }
+  return CopyOp(c);
+}
+
 Status BitcastConvert(OpContext& c) {
   const ArrayView in = c.in[0], out = c.out[0];
   const int from = Info(in.type).bits, to = Info(out.type).bits;

@@ -44,8 +44,11 @@ Status AllReduce(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status AllGather(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status AllToAll(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status ReduceScatter(Engine& e, Frame& frame, InstId id, DeviceValues* out);
-Status CollectivePermute(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 Status CollectiveBroadcast(Engine& e, Frame& frame, InstId id, DeviceValues* out);
+
+// collective_permute.cc, ragged_all_to_all.cc
+Status CollectivePermute(Engine& e, Frame& frame, InstId id, DeviceValues* out);
+Status RaggedAllToAll(Engine& e, Frame& frame, InstId id, DeviceValues* out);
 
 }  // namespace hlokit::eval
 

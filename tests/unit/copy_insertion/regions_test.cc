@@ -154,6 +154,37 @@ ENTRY main {
   EXPECT_EQ(std::count(before.begin(), before.end(), module.FindInstruction("n")), 1);
 }
 
+/// Nobody reads the loop: only a copy with a control edge, which goes, kept it. An edge between %n
+/// and the loop, which would save the copy of its start, would keep the loop for good.
+TEST(Regions, NoEdgeKeepsALoopThatNobodyReads) {
+  constexpr std::string_view kText = R"(HloModule m
+body {
+  x = f32[4]{0} parameter(0)
+  c = bf16[4]{0} convert(x)
+  ROOT r = f32[4]{0} convert(c)
+}
+cond {
+  q = f32[4]{0} parameter(0)
+  ROOT no = pred[] constant(false)
+}
+ENTRY main {
+  a = f32[4]{0} parameter(0)
+  b = f32[4]{0} abs(a)
+  n = f32[4]{0} reverse(b), dimensions={0}
+  m = f32[4]{0} negate(a)
+  w = f32[4]{0} while(b), condition=cond, body=body
+  c = f32[4]{0} copy(w), control-predecessors={m}
+  ROOT t = (f32[4]{0}, f32[4]{0}) tuple(n, m)
+})";
+  for (std::string_view options : {std::string_view(""), kAlways}) {
+    Module module = After(kText, options);
+    EXPECT_EQ(CopiesIn(module, "main"), 0);
+    for (InstId inst : module.computation(module.entry()).instructions) {
+      EXPECT_NE(module.opcode(inst), Opcode::kWhile) << PrintModule(module);
+    }
+  }
+}
+
 /// The copies of a swap stand for two definitions and two reads at least on each side.
 TEST(Regions, LimitIsABudget) {
   EXPECT_EQ(CopiesIn(After(Swap(), "{region-analysis-limit=0}"), "body"), 4);

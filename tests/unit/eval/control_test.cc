@@ -1,4 +1,4 @@
-// Loops, branches, calls, devices, limits and errors.
+// Loops, branches, calls, limits and errors.
 #include "tests/unit/eval/eval_test_util.h"
 
 namespace hlokit {
@@ -39,45 +39,6 @@ TEST(Control, Scan) {
                      "step { x = s32[] parameter(0)\n c = s32[] parameter(1)\n"
                      " s = s32[] add(c, x)\n ROOT r = (s32[], s32[]) tuple(s, s) }\n"),
             "{0} s32[3] 16 15 13\n{1} s32[] 16\n");
-}
-
-constexpr char kAdd[] =
-    "add { a = u32[] parameter(0)\n b = u32[] parameter(1)\n ROOT r = u32[] add(a, b) }\n";
-
-/// All devices, one after the other.
-std::string RunDevices(const std::string& text) {
-  const Module module = Read(text);
-  const HostLeaves inputs = MakeInputs(module, InputRule::kGolden, 0);
-  Result<std::vector<HostLeaves>> result = Evaluate(module, {&inputs, 1});
-  if (!result) return result.error().diagnostics[0].message;
-  std::string out;
-  for (const HostLeaves& leaves : *result) {
-    out += GoldenText(module, module.shape(module.computation(module.entry()).root), leaves);
-  }
-  return out;
-}
-
-TEST(Collectives, AmongReplicas) {
-  const std::string head = "HloModule m, replica_count=2\n" + std::string(kAdd) +
-                           "ENTRY e {\n i = u32[] replica-id()\n b = u32[2] broadcast(i), "
-                           "dimensions={}\n n = u32[2] iota(), iota_dimension=0\n"
-                           " two = u32[] constant(2)\n t = u32[2] broadcast(two), dimensions={}\n"
-                           " m = u32[2] multiply(b, t)\n x = u32[2] add(m, n)\n";  // 0 1 | 2 3
-  EXPECT_EQ(RunDevices(head + "ROOT r = u32[2] all-reduce(x), replica_groups={{0,1}}, "
-                              "to_apply=add\n}\n"),
-            "{} u32[2] 2 4\n{} u32[2] 2 4\n");
-  EXPECT_EQ(RunDevices(head + "ROOT r = u32[4] all-gather(x), replica_groups={{1,0}}, "
-                              "dimensions={0}\n}\n"),
-            "{} u32[4] 2 3 0 1\n{} u32[4] 2 3 0 1\n");
-  EXPECT_EQ(RunDevices(head + "ROOT r = u32[1] reduce-scatter(x), replica_groups=[1,2]<=[2], "
-                              "dimensions={0}, to_apply=add\n}\n"),
-            "{} u32[1] 2\n{} u32[1] 4\n");
-  EXPECT_EQ(RunDevices(head + "ROOT r = u32[2] all-to-all(x), replica_groups={{0,1}}, "
-                              "dimensions={0}\n}\n"),
-            "{} u32[2] 0 2\n{} u32[2] 1 3\n");
-  EXPECT_EQ(RunDevices(head + "ROOT r = u32[2] collective-permute(x), "
-                              "source_target_pairs={{0,1}}\n}\n"),
-            "{} u32[2] 0 0\n{} u32[2] 0 1\n");
 }
 
 TEST(Limits, NameTheInstruction) {

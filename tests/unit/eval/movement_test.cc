@@ -29,6 +29,18 @@ TEST(Movement, ConcatenateBroadcastIota) {
             "{} s32[2,3] 1 1 1 2 2 2\n");
 }
 
+TEST(Movement, DynamicReshapeToTheBounds) {
+  const std::string x =
+      "x = s32[2,3] constant({ {1, 2, 3}, {4, 5, 6} })\ntwo = s32[] constant(2)\n"
+      "three = s32[] constant(3)\nfive = s32[] constant(5)\nsix = s32[] constant(6)\n";
+  EXPECT_EQ(RunEntry(x + "ROOT r = s32[3,2] dynamic-reshape(x, three, two)\n"),
+            "{} s32[3,2] 1 2 3 4 5 6\n");
+  EXPECT_EQ(RunEntry(x + "ROOT r = s32[<=6] dynamic-reshape(x, six)\n"),
+            "{} s32[<=6] 1 2 3 4 5 6\n");
+  EXPECT_EQ(RunEntry(x + "ROOT r = s32[<=6] dynamic-reshape(x, five)\n"),
+            "r (dynamic-reshape): arrays that are not full are not simulated");
+}
+
 TEST(Indexing, StartsAreClamped) {
   const std::string x = "x = s32[4] constant({1, 2, 3, 4})\n";
   EXPECT_EQ(RunEntry(x + "i = s32[] constant(9)\n"
@@ -121,6 +133,68 @@ TEST(Contraction, RaggedRows) {
                "ROOT r = f32[3,1] ragged-dot(x, y, g), lhs_contracting_dims={1}, "
                "rhs_contracting_dims={1}, lhs_ragged_dims={0}, rhs_group_dims={0}\n"),
       "{} f32[3,1] 0x1.4p+3 0x1.9p+7 0x0p+0\n");
+}
+
+std::string RaggedDot(const std::string& lhs, const std::string& rhs, const std::string& sizes,
+                      const std::string& result) {
+  return RunEntry("x = " + lhs + "\ny = " + rhs + "\ng = " + sizes + "\nROOT r = " + result + "\n");
+}
+
+TEST(Contraction, RaggedRowsOfBatches) {
+  const std::string x = "s32[2,3,1] constant({ { {1}, {2}, {3} }, { {4}, {5}, {6} } })";
+  const std::string y =
+      "s32[2,2,1,1] constant({ { { {10} }, { {20} } }, { { {100} }, { {200} } } })";
+  const std::string dot =
+      "s32[2,3,1] ragged-dot(x, y, g), lhs_batch_dims={0}, rhs_batch_dims={1}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={2}, lhs_ragged_dims={1}, rhs_group_dims={0}";
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 2})", dot),
+            "{} s32[2,3,1] 10 200 300 80 1000 1200\n");
+  EXPECT_EQ(RaggedDot(x, y, "s32[2,2] constant({ {2, 1}, {0, 2} })", dot),
+            "{} s32[2,3,1] 10 20 300 800 1000 0\n");
+}
+
+TEST(Contraction, RaggedRowsBesideOtherRows) {
+  const std::string x = "s32[2,2,1] constant({ { {1}, {2} }, { {3}, {4} } })";
+  const std::string y = "s32[2,1,1] constant({ { {10} }, { {100} } })";
+  const std::string dot =
+      "s32[2,2,1] ragged-dot(x, y, g), lhs_contracting_dims={2}, rhs_contracting_dims={1}, "
+      "rhs_group_dims={0}, lhs_ragged_dims=";
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 1})", dot + "{0}"),
+            "{} s32[2,2,1] 10 20 300 400\n");
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 1})", dot + "{1}"),
+            "{} s32[2,2,1] 10 200 30 400\n");
+  EXPECT_EQ(RaggedDot(x, y, "s32[2,2] constant({ {2, 0}, {0, 1} })", dot + "{1}"),
+            "{} s32[2,2,1] 10 20 300 0\n");
+}
+
+TEST(Contraction, RaggedSumsOfBatches) {
+  const std::string x = "s32[2,1,3] constant({ { {1, 2, 3} }, { {4, 5, 6} } })";
+  const std::string y = "s32[2,3,1] constant({ { {1}, {10}, {100} }, { {1}, {10}, {100} } })";
+  const std::string dot =
+      "s32[2,2,1,1] ragged-dot(x, y, g), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+      "lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={2}";
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 2})", dot), "{} s32[2,2,1,1] 1 4 320 650\n");
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 1})", dot), "{} s32[2,2,1,1] 1 4 20 50\n");
+  EXPECT_EQ(RaggedDot(x, y, "s32[2,2] constant({ {1, 2}, {2, 1} })", dot),
+            "{} s32[2,2,1,1] 1 54 320 600\n");
+}
+
+TEST(Contraction, RaggedSumsBesideOtherSums) {
+  const std::string x = "s32[2,2] constant({ {1, 2}, {3, 4} })";
+  const std::string y = "s32[2,2,1] constant({ { {1}, {10} }, { {100}, {1000} } })";
+  const std::string dot =
+      "s32[2,1] ragged-dot(x, y, g), lhs_contracting_dims={0,1}, rhs_contracting_dims={0,1}, "
+      "lhs_ragged_dims=";
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 1})", dot + "{0}"), "{} s32[2,1] 21 4300\n");
+  EXPECT_EQ(RaggedDot(x, y, "s32[2] constant({1, 1})", dot + "{1}"), "{} s32[2,1] 301 4020\n");
+}
+
+TEST(Contraction, RaggedBatches) {
+  EXPECT_EQ(RaggedDot("s32[2,1,1] constant({ { {2} }, { {3} } })",
+                      "s32[2,1,1] constant({ { {5} }, { {7} } })", "s32[2] constant({1, 1})",
+                      "s32[2,1,1] ragged-dot(x, y, g), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+                      "lhs_contracting_dims={2}, rhs_contracting_dims={1}, lhs_ragged_dims={0}"),
+            "{} s32[2,1,1] 10 21\n");
 }
 
 TEST(Contraction, IntegerConvolutionsSaturate) {
