@@ -218,6 +218,7 @@ Status CollectiveBroadcast(Engine& e, Frame& frame, InstId id, DeviceValues* out
   return ForGroups(e, frame, id, e.module().shape(id), out,
                    [&](std::span<const ArrayView> in, std::span<const ArrayView> to) -> Status {
                      for (const ArrayView& target : to) {
+                       if (target.count == 0) continue;
                        std::memcpy(target.data, in[0].data,
                                    static_cast<size_t>(target.count * target.width()));
                      }

@@ -222,8 +222,9 @@ std::optional<PhysicalOrder> OrderOf(const ShapePool& shapes, ShapeId array) {
 void Pack(const ShapePool& shapes, ShapeId array, const PhysicalOrder& order,
           const std::byte* logical, std::byte* physical) {
   const ElementType type = shapes.type(array);
+  if (order.bytes == 0) return;  // no memory at all: the pointers may be null
   if (order.row_major) {
-    if (order.bytes != 0) std::memcpy(physical, logical, order.bytes);
+    std::memcpy(physical, logical, order.bytes);
     return;
   }
   std::memset(physical, 0, order.bytes);
@@ -248,8 +249,9 @@ void Pack(const ShapePool& shapes, ShapeId array, const PhysicalOrder& order,
 void Unpack(const ShapePool& shapes, ShapeId array, const PhysicalOrder& order,
             const std::byte* physical, std::byte* logical) {
   const ElementType type = shapes.type(array);
+  if (order.bytes == 0) return;
   if (order.row_major) {
-    if (order.bytes != 0) std::memcpy(logical, physical, order.bytes);
+    std::memcpy(logical, physical, order.bytes);
     return;
   }
   if (WholeElements(type, order)) {

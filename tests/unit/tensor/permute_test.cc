@@ -42,7 +42,7 @@ void CheckAgainstNaive(const PermuteSpec& spec, const PermuteOptions& options, s
   std::vector<uint8_t> actual(bytes + 2 * kGuard + misalign, 0xEE);
   ASSERT_TRUE(PermuteNaive(spec, input.data() + misalign, expected.data()));
   plan->Run(input.data() + misalign, actual.data() + kGuard + misalign, options);
-  EXPECT_EQ(0, std::memcmp(expected.data(), actual.data() + kGuard + misalign, bytes))
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), actual.begin() + kGuard + misalign))
       << Describe(spec);
   for (size_t i = 0; i < kGuard; ++i) {
     ASSERT_EQ(actual[misalign + i], 0xEE) << Describe(spec);
