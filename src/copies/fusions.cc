@@ -18,8 +18,7 @@ struct Reading {
 class FusionReader {
  public:
   FusionReader(const CopyContext& context, InstId fusion)
-      : context_(context),
-        module_(context.module()),
+      : module_(context.module()),
         shapes_(module_.shapes()),
         fusion_(fusion),
         body_(module_.to_apply(fusion)) {}
@@ -31,7 +30,6 @@ class FusionReader {
   bool GivesOneValueTwice() const;
   void DescribePricedOutput(ClassifiedCopy& copy, InstId root) const;
 
-  const CopyContext& context_;
   const Module& module_;
   const ShapePool& shapes_;
   InstId fusion_;

@@ -201,7 +201,6 @@ bool AppendFrontendProto(std::string_view text, std::string* out) {
       }
       if (!cursor.Braces(&raw)) return false;
       value += raw;
-      std::string_view rest;
       // White space behind the braces belongs to the value too.
       while (!cursor.AtEnd() && cursor.Peek() != ',' && cursor.Peek() != '}') {
         value.push_back(cursor.Peek());
