@@ -68,6 +68,9 @@ bool Parser::CheckArity(const Pending& p) {
         return wrong("takes the data, the update and one index per dimension");
       }
       break;
+    case Opcode::kAsyncUpdate:
+      if (n != 1) return wrong("takes one operand");
+      break;
     case Opcode::kRaggedAllToAll:
       if (n != 6) return wrong("takes six operands");
       break;

@@ -65,6 +65,10 @@ def entry(*lines, header="HloModule m"):
     return header + "\n\nENTRY main {\n" + "\n".join("  " + line for line in lines) + "\n}\n"
 
 
+ASYNC_START = ["a = f32[4] parameter(0)",
+               's = ((f32[4]), f32[4], s32[]) custom-call-start(a), custom_call_target="k"']
+
+
 def chain(length):
     lines = ["x0 = f32[4,4] parameter(0)"]
     lines += [f"x{i} = f32[4,4] negate(x{i - 1})" for i in range(1, length)]
@@ -129,6 +133,10 @@ UNREADABLE = {
     "too few operands": entry("p = f32[] parameter(0)", "ROOT a = f32[] add(p)"),
     "too many operands": entry("p = f32[] parameter(0)", "ROOT n = f32[] negate(p, p)"),
     "no operands": entry("ROOT n = f32[] negate()"),
+    "update of nothing": entry(*ASYNC_START, "u = ((f32[4]), f32[4], s32[]) custom-call-update()",
+                               "ROOT d = f32[4] custom-call-done(u)"),
+    "update of two": entry(*ASYNC_START, "u = ((f32[4]), f32[4], s32[]) custom-call-update(s, s)",
+                           "ROOT d = f32[4] custom-call-done(u)"),
     "missing attribute": entry("p = f32[2,3] parameter(0)", "ROOT t = f32[3,2] transpose(p)"),
     "attribute twice": entry("p = f32[2,3] parameter(0)", "ROOT t = f32[3,2] transpose(p), dimensions={1,0}, dimensions={1,0}"),
     "size beyond 64 bits": entry("ROOT p = f32[99999999999999999999] parameter(0)"),
