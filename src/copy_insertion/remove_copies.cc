@@ -4,6 +4,7 @@
 // definitions. Removing a copy joins two such lists, provided that no live ranges overlap then.
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "hlokit/printer.h"
 #include "src/copy_insertion/groups.h"
@@ -45,6 +46,7 @@ class CopyRemover {
   bool AllBefore(ValueId last, ValueId first, Conflict* conflict);
   BufferList ListOf(ValueId value) const;
   bool JoinRegions(InstId copy, ValueId source, ValueId result);
+  std::vector<InstId> ReadersBehindTuples(InstId inst) const;
   void KeepOrder(InstId copy);
   void Join(InstId copy, ValueId source, ValueId result);
   void RememberConflict(InstId copy, const Conflict& conflict);
@@ -238,25 +240,39 @@ bool CopyRemover::JoinRegions(InstId copy, ValueId source, ValueId result) {
   return true;
 }
 
+/// Who reads the value, seen through tuples and their elements: those read no memory, and when they
+/// are simplified away their control edges would move to where the elements come from.
+std::vector<InstId> CopyRemover::ReadersBehindTuples(InstId inst) const {
+  std::vector<InstId> readers, work = {inst};
+  std::unordered_set<uint32_t> seen;
+  while (!work.empty()) {
+    InstId at = work.back();
+    work.pop_back();
+    for (InstId user : module_.users(at)) {
+      if (!seen.insert(user.value).second) continue;
+      Opcode opcode = module_.opcode(user);
+      bool looked_through = opcode == Opcode::kTuple || opcode == Opcode::kGetTupleElement;
+      (looked_through ? work : readers).push_back(user);
+    }
+  }
+  return readers;
+}
+
 /// What had to wait for a copy because of control edges still waits when the copy is gone. Without
 /// region analysis such edges are dropped, as XLA does.
 void CopyRemover::KeepOrder(InstId copy) {
   std::span<const InstId> all = module_.control_predecessors(copy);
   std::span<const InstId> control = rewriter_.control_successors(copy);
-  std::span<const InstId> users = module_.users(copy);
   const std::vector<InstId> before(all.begin(), all.end()), after(control.begin(), control.end());
-  const std::vector<InstId> readers(users.begin(), users.end());
+  const std::vector<InstId> readers = ReadersBehindTuples(copy);
   const InstId operand = module_.operand(copy, 0);
   rewriter_.DropControlEdges(copy);
   for (InstId one : before) {
-    for (InstId other : readers) {
-      bool last = module_.IsRoot(other) && module_.opcode(other) == Opcode::kTuple;
-      if (!last) rewriter_.AddControlEdge(one, other);
-    }
+    for (InstId other : readers) rewriter_.AddControlEdge(one, other);
     for (InstId other : after) rewriter_.AddControlEdge(one, other);
   }
   InstId start = operand;  // seen through the elements of a parameter
-  if (module_.opcode(start) == Opcode::kGetTupleElement) start = module_.operand(start, 0);
+  while (module_.opcode(start) == Opcode::kGetTupleElement) start = module_.operand(start, 0);
   if (module_.opcode(start) == Opcode::kParameter) return;
   for (InstId other : after) rewriter_.AddControlEdge(operand, other);
 }

@@ -55,6 +55,10 @@ class Function {
   Opcode plain_binary_ = Opcode::kUnknown;
 };
 
+/// The computation of a reduce or a reduce-window: of n accumulators and n elements, for n arrays
+/// and n initial values. Refused when types or numbers do not fit.
+Result<Function> MakeReducer(OpContext& context);
+
 }  // namespace hlokit::eval
 
 #endif  // HLOKIT_SRC_EVAL_FUNCTION_H_

@@ -74,16 +74,7 @@ Status SumFloats(OpContext& c, const ReducePlan& plan) {
 
 Status Reduce(OpContext& c) {
   const size_t n = c.in.size() / 2;
-  ASSIGN_OR_RETURN(Function function, Function::Make(c, c.module.to_apply(c.id)));
-  if (function.parameters() != 2 * n || function.results() != n || c.out.size() != n) {
-    return c.Refuse("the computation does not fit the operands");
-  }
-  for (size_t i = 0; i < n; ++i) {
-    if (function.parameter_type(i) != c.out[i].type || function.result_type(i) != c.out[i].type ||
-        function.parameter_type(n + i) != c.in[i].type || c.in[n + i].type != c.out[i].type) {
-      return c.Refuse("the computation takes other types than the operands have");
-    }
-  }
+  ASSIGN_OR_RETURN(Function function, MakeReducer(c));
   const ReducePlan plan = PlanOf(c.in[0], c.module.dimensions(c.id));
   if (n == 1 && function.plain_binary() == Opcode::kAdd && IsFloating(c.in[0].type)) {
     return SumFloats(c, plan);

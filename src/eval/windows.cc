@@ -49,15 +49,8 @@ void ScatterElements(const ArrayView& array, std::span<const int64_t> offsets,
 
 Status ReduceWindow(OpContext& c) {
   const size_t n = c.in.size() / 2;
-  ASSIGN_OR_RETURN(Function function, Function::Make(c, c.module.to_apply(c.id)));
-  if (function.parameters() != 2 * n || function.results() != n || c.out.size() != n) {
-    return c.Refuse("the computation does not fit the operands");
-  }
+  ASSIGN_OR_RETURN(Function function, MakeReducer(c));
   for (size_t i = 0; i < n; ++i) {
-    if (function.parameter_type(i) != c.out[i].type || function.result_type(i) != c.out[i].type ||
-        function.parameter_type(n + i) != c.in[i].type || c.in[n + i].type != c.out[i].type) {
-      return c.Refuse("the computation takes other types than the operands have");
-    }
     Fill(c.out[i], c.in[n + i].data);
   }
   if (c.out[0].count == 0) return {};
